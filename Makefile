@@ -1,0 +1,36 @@
+# Two commands matter: `make play` and `make test`. Each does its own set-up in a fresh checkout (uv if it is there, else venv + pip).
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: play test test-all check setup clean
+
+play: setup
+	@$(VENV)/bin/rtdesk play snake --agent agile
+
+test: setup
+	@$(PY) -m pytest
+
+test-all: setup
+	@$(PY) -m pytest -m "slow or not slow" --timeout 900
+
+check: setup
+	@$(PY) -m ruff check .
+	@$(PY) -m mypy
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml
+ifneq ($(UV),)
+	@$(UV) venv --quiet --allow-existing --python '>=3.11' $(VENV)
+	@VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --editable '.[dev]'
+else
+	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "rtdesk needs Python 3.11 or newer; python3 here is " + sys.version.split()[0])'
+	@python3 -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+endif
+	@touch $(STAMP)
+
+clean:
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache
