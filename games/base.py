@@ -6,11 +6,13 @@ and never waits; what happens when nobody answers is the worker layer's business
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-__all__ = ["Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult"]
+__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "read_snapshot"]
 
 LOADS = ("easy", "medium", "hard")
 
@@ -53,15 +55,64 @@ class GameSpec(msgspec.Struct, frozen=True, kw_only=True):
         return min(1.0, max(0.0, points / self.points_max))
 
 
-class Observation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a thinker may see at a tick. A value: changing its parts never changes the game."""
+class Observation:
+    """What a thinker may see at a tick. A value: changing its parts never changes the game.
+
+    Made eagerly from a text and a dict, or lazily: `view` a function that builds a fresh dict, `text` a function from such a
+    dict to words. Lazy parts are built when first read and kept, so a game that nobody watches pays for neither; the functions
+    must look at nothing that changes afterwards. Text is always made from a fresh view, never from one a reader may have edited.
+    """
+
+    __slots__ = ("_make_text", "_make_view", "_text", "_view", "tick")
 
     tick: int
     """Tick the observation belongs to, from 0; thinkers call it turn."""
-    text: str
-    """The state in words, complete, for a language model."""
-    view: dict[str, Any]
-    """The same facts as plain data (dicts with string keys, lists, ints, floats, strings); nothing hidden is in it."""
+
+    def __init__(
+        self, *, tick: int, text: str | Callable[[dict[str, Any]], str], view: dict[str, Any] | Callable[[], dict[str, Any]]
+    ) -> None:
+        self.tick = tick
+        self._make_text = text
+        self._make_view = view
+        self._text: str | None = None
+        self._view: dict[str, Any] | None = None
+
+    @property
+    def text(self) -> str:
+        """The state in words, complete, for a language model."""
+        if self._text is None:
+            words = self._make_text
+            self._text = words if isinstance(words, str) else words(self._fresh_view())
+        return self._text
+
+    @property
+    def view(self) -> dict[str, Any]:
+        """The same facts as plain data (dicts with string keys, lists, ints, floats, strings); nothing hidden is in it."""
+        if self._view is None:
+            self._view = self._fresh_view()
+        return self._view
+
+    def _fresh_view(self) -> dict[str, Any]:
+        make = self._make_view
+        return make() if callable(make) else make
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Observation):
+            return NotImplemented
+        return self.tick == other.tick and self.view == other.view and self.text == other.text
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Observation(tick={self.tick!r}, text={self.text!r}, view={self.view!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _observation, (self.tick, self.text, self.view)
+
+
+def _observation(tick: int, text: str, view: dict[str, Any]) -> Observation:
+    """Rebuild a pickled observation."""
+    return Observation(tick=tick, text=text, view=view)
 
 
 class StepResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,6 +169,95 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     entities: tuple[Entity, ...]
     status: tuple[tuple[str, str], ...] = ()
     """(word, value) facts that do not sit on a cell, such as ("soups", "2")."""
+
+
+def did_you_mean(what: str, given: object, known: Iterable[str]) -> str:
+    """Return the message for a name nobody knows: what was given, the nearest known one if any is near, all of them."""
+    # Imported here because only the error path needs it.
+    import difflib
+
+    names = sorted(known) if what == "game" else list(known)
+    near = difflib.get_close_matches(str(given), names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return f"unknown {what} {given!r}; {hint}(available: {', '.join(names)})"
+
+
+SnapshotT = TypeVar("SnapshotT", bound=msgspec.Struct)
+
+
+def read_snapshot(snapshot: Any, shape: type[SnapshotT], name: str) -> SnapshotT:
+    """Return `snapshot` checked against `shape`, whose fields mirror its keys, among them `rest` with a `game` key.
+
+    The result shares nothing with `snapshot`. Raises GameError naming the first part that is wrong, or the game it is really of.
+    """
+    rest = snapshot.get("rest") if isinstance(snapshot, dict) else None
+    if isinstance(rest, dict) and rest.get("game", name) != name:
+        raise GameError(f"snapshot is of game {rest['game']!r}, expected {name!r}; restore it with games.make({rest['game']!r})")
+    try:
+        return msgspec.convert(snapshot, type=shape)
+    except msgspec.ValidationError as error:
+        raise GameError(f"not a snapshot of game {name!r}: {error}; give what snapshot() returned") from None
+
+
+class BaseGame:
+    """What our games have in common, for yours to inherit: load and seed checked, steps refused in one clear sentence.
+
+    A subclass sets `spec`, defines the methods of `Game`, sets `_playing` in `reset` and `restore` (true) and when an episode ends (false,
+    with `done_reason`), and begins `step` with
+
+        if not self._playing or action not in self._accepted:
+            raise self._refusal(action)
+    """
+
+    spec: ClassVar[GameSpec]
+    _accepted: frozenset[str]
+
+    def __init__(self, load: str = "medium", seed: int = 0) -> None:
+        self._accepted = frozenset((*self.spec.legal_actions, self.spec.default_action))
+        self.load = self._checked_load(load)
+        self.seed = self._checked_seed(seed)
+        self.done_reason: str | None = None
+        """goal, dead or cap once the episode is over; None before."""
+        self._playing = False
+        self._turn = 0
+
+    @property
+    def legal_actions(self) -> tuple[str, ...]:
+        return self.spec.legal_actions
+
+    @property
+    def default_action(self) -> str:
+        return self.spec.default_action
+
+    def _checked_load(self, load: str) -> str:
+        if load not in self.spec.loads:
+            raise GameError(did_you_mean("load", load, self.spec.loads))
+        return load
+
+    def _checked_seed(self, seed: int) -> int:
+        low, high = self.spec.seeds
+        try:
+            number = operator.index(seed)
+        except TypeError:
+            raise GameError(f"seed {seed!r} is no whole number; give one from {low} to {high}") from None
+        if not low <= number <= high:
+            raise GameError(f"seed {number} is out of range for {self.spec.name}; give one from {low} to {high}")
+        return number
+
+    def _refusal(self, action: object) -> GameError:
+        """Return why `step(action)` is refused, as a sentence."""
+        name = self.spec.name
+        if self.done_reason is not None:
+            return GameError(f"{name}: the episode ended on turn {self._turn} ({self.done_reason}); call reset() to play again")
+        if not self._playing:
+            return self._unready("step")
+        legal = self.spec.legal_actions
+        default = self.spec.default_action
+        extra = "" if default in legal else f", and {default} for the default action"
+        return GameError(f"{name}: {action!r} is no action; give one of {', '.join(legal)}{extra}")
+
+    def _unready(self, method: str) -> GameError:
+        return GameError(f"{self.spec.name}: {method}() before reset(); call reset() or restore() first")
 
 
 @runtime_checkable

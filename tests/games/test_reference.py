@@ -1,0 +1,63 @@
+"""Every recorded episode of the reference implementation, replayed tick for tick."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from golden_episodes import episodes, game_of, label, letter, state
+from grids import GRIDS
+
+from games.base import Game
+
+NAMES = ("snake",)
+ALL = [pytest.param(episode, id=f"{name}-{label(episode)}") for name in NAMES for episode in episodes(name)]
+
+
+def started(episode: dict[str, Any]) -> Game:
+    """The episode's game after its resets."""
+    game = game_of(episode)
+    game.reset()
+    return game
+
+
+def assert_same(game: Game, episode: dict[str, Any], index: int, result: Any) -> None:
+    """Compare a step's result and the state after it with the recorded step."""
+    step = episode["steps"][index]
+    assert state(game) == step["s"], f"state after step {index} ({step['a']!r})"
+    assert (result.score, result.done, result.reset) == (step["r"], step["done"], step["reset"]), f"step {index}"
+    if "str" in step:
+        assert GRIDS[episode["game"]](game) == step["str"], f"grid after step {index}"
+
+
+@pytest.mark.parametrize("episode", ALL)
+def test_recorded_episode_replays_without_a_difference(episode: dict[str, Any]) -> None:
+    game = started(episode)
+    assert state(game) == episode["init"]
+    assert GRIDS[episode["game"]](game) == episode["init_string"]
+    assert game.snapshot()["rest"]["score"] == episode["init_reward"]
+    score = episode["init_reward"]
+    for index, step in enumerate(episode["steps"]):
+        result = game.step(letter(episode, step["a"]))
+        assert_same(game, episode, index, result)
+        score += result.reward
+        assert score == result.score
+    assert result.done
+    assert result.score == episode["final_reward"]
+    assert result.terminated != result.truncated
+
+
+@pytest.mark.parametrize("episode", ALL)
+def test_restored_game_plays_the_rest_of_a_recorded_episode(episode: dict[str, Any]) -> None:
+    game = started(episode)
+    middle = len(episode["steps"]) // 2
+    for step in episode["steps"][:middle]:
+        game.step(letter(episode, step["a"]))
+    other = game_of(episode, seed=episode["seed"] + 1)
+    other.reset()
+    other.step(other.default_action)
+    other.restore(game.snapshot())
+    assert other.snapshot() == game.snapshot()
+    assert (other.load, other.seed) == (game.load, game.seed)
+    for index in range(middle, len(episode["steps"])):
+        assert_same(other, episode, index, other.step(letter(episode, episode["steps"][index]["a"])))
