@@ -21,4 +21,19 @@ def snake_grid(game: Game) -> str:
     return text
 
 
-GRIDS = {"snake": snake_grid}
+def freeway_grid(game: Game) -> str:
+    snapshot = game.snapshot()
+    cells = [[""] * 9 for _ in range(10)]
+    cells[snapshot["pos"]][4] = "P"
+    for x, row, _, speed, length in snapshot["cars"]:
+        figure = f"/{speed}" if abs(speed) >= 1 else str(round(1 / abs(speed)))
+        back = 1 if speed < 0 else -1
+        for i in range(length):
+            at = x + back * i
+            if 0 <= at < 9:
+                part = "x" if i else (f"<{figure}" if speed < 0 else f"{figure}>")
+                cells[row][at] += part
+    return "".join("".join(f"{cell or '.':<4} " for cell in row) + "\n" for row in cells)
+
+
+GRIDS = {"freeway": freeway_grid, "snake": snake_grid}
