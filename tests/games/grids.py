@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from games.base import Game
 
 
@@ -36,4 +38,29 @@ def freeway_grid(game: Game) -> str:
     return "".join("".join(f"{cell or '.':<4} " for cell in row) + "\n" for row in cells)
 
 
-GRIDS = {"freeway": freeway_grid, "snake": snake_grid}
+def overcooked_grid(game: Game) -> str:
+    snapshot = game.snapshot()
+    arrows = {(0, 1): "↑", (0, -1): "↓", (-1, 0): "←", (1, 0): "→"}
+
+    def item(thing: list[Any]) -> str:
+        if thing[0] != "soup":
+            return str(thing[0][0])
+        figure = {"idle": "", "cooking": str(thing[3]), "ready": "✓"}[thing[4]]
+        return "{" + "ø" * len(thing[2]) + figure
+
+    text = ""
+    for y, row in enumerate(game.observe().view["terrain"]):
+        for x, kind in enumerate(row):
+            cell = kind
+            for thing in snapshot["objects"]:
+                if thing[1] == [x, y]:
+                    cell += item(thing)
+            for i, (at, vector, held) in enumerate(snapshot["players"]):
+                if at == [x, y]:
+                    cell = arrows[tuple(vector)] + str(i) + (item(held) if held else "")
+            text += f"{cell:<7} "
+        text += "\n\n"
+    return "\n".join(reversed(text.split("\n")))
+
+
+GRIDS = {"freeway": freeway_grid, "overcooked": overcooked_grid, "snake": snake_grid}

@@ -12,7 +12,7 @@ from games import freeway
 from games.base import Game
 from games.rng import Legacy
 
-NAMES = ("freeway", "snake")
+NAMES = ("freeway", "overcooked", "snake")
 ALL = [pytest.param(episode, id=f"{name}-{label(episode)}") for name in NAMES for episode in episodes(name)]
 
 
@@ -35,6 +35,8 @@ def assert_same(game: Game, episode: dict[str, Any], index: int, result: Any) ->
     step = episode["steps"][index]
     assert state(game) == step["s"], f"state after step {index} ({step['a']!r})"
     assert (result.score, result.done, result.reset) == (step["r"], step["done"], step["reset"]), f"step {index}"
+    if "pa" in step:
+        assert [letters[-1] for letters in state(game)["history"]] == [step["a0"], step["pa"]]
     if "str" in step:
         assert GRIDS[episode["game"]](game) == step["str"], f"grid after step {index}"
 
