@@ -184,7 +184,7 @@ def describe() -> str:
         "You steer a snake on a board of 8 x 8 cells. (0,0) is the bottom left cell, x grows to the right, y grows upward. "
         "The outermost cells are walls, so the free cells have x and y from 1 to 6; some of those are obstacles.\n"
         "Every turn the snake moves one cell: L is x-1, R is x+1, U is y+1, D is y-1. The reverse of its heading is ignored and it "
-        "goes straight on, also when it is one cell long. Without an answer in time it goes straight on.\n"
+        "goes straight on, also when it is one cell long.\n"
         "It dies when its head would enter a wall, an obstacle or its own body. Its last cell is safe to enter, because the tail "
         "leaves it in the same turn, unless an apple lies there: eating keeps the tail in place, so that kills.\n"
         "An apple in the cell the head enters is eaten: the score rises by its value (always 1) and the snake grows by one cell, the "
@@ -363,9 +363,7 @@ class Game(BaseGame):
             if x in (0, edge) or y in (0, edge)
         ]
         entities += [Entity(kind="obstacle", x=x, y=y, glyph="▓", ascii="%", role="hazard") for x, y in view["obstacles"]]
-        entities += [
-            Entity(kind="food", x=x, y=y, glyph="●", ascii="*", role="goal", text=str(life)) for x, y, life, _ in view["foods"]
-        ]
+        entities += [Entity(kind="food", x=x, y=y, glyph="●", ascii="*", role="goal", text=str(life)) for x, y, life, _ in view["foods"]]
         snake = view["snake"]
         for i in range(len(snake) - 1, -1, -1):
             x, y = snake[i]
@@ -374,10 +372,10 @@ class Game(BaseGame):
                 entities.append(Entity(kind="body", x=x, y=y, glyph="■", ascii="o", role="player", links=links))
             else:
                 facing = view["direction"]
-                entities.append(
-                    Entity(kind="head", x=x, y=y, glyph=_HEAD[facing], ascii="@", role="player", facing=facing, links=links)
-                )
-        return Board(columns=SIZE, rows=SIZE, entities=tuple(entities), status=(("apples", str(int(self.points))), ("length", str(len(snake)))))
+                entities.append(Entity(kind="head", x=x, y=y, glyph=_HEAD[facing], ascii="@", role="player", facing=facing, links=links))
+        return Board(
+            columns=SIZE, rows=SIZE, entities=tuple(entities), status=(("apples", str(int(self.points))), ("length", str(len(snake))))
+        )
 
     def _spawned(self) -> list[int]:
         """Return the next new apple."""

@@ -39,7 +39,7 @@ from games.overcooked.kitchen import KITCHENS, STEP, routes
 from games.overcooked.partner import Partner
 from games.overcooked.rules import COOK_TIME, ONIONS, SOUP_VALUE, Object, View, advance, faced, interact, object_at, soup_in
 from games.overcooked.saved import Snapshot, checked_objects, checked_players
-from games.overcooked.words import CAP, describe, words
+from games.overcooked.text import CAP, describe, words
 from games.rng import Tape
 
 __all__ = ["SPEC", "Game", "advance", "describe", "faced", "interact", "object_at", "routes", "soup_in", "words"]
@@ -206,9 +206,7 @@ def _bob_seed(seed: int) -> int:
     return seed if seed >= _SAME_GAME else BOB_SEED
 
 
-def _begun(
-    terrain: tuple[str, ...], turn: int, players: list[list[Any]], objects: list[Object], history: list[str], orders: int
-) -> View:
+def _begun(terrain: tuple[str, ...], turn: int, players: list[list[Any]], objects: list[Object], history: list[str], orders: int) -> View:
     """Return Alice's view of a state."""
     return {
         "turn": turn,

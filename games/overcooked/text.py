@@ -53,7 +53,7 @@ def describe() -> str:
         "Two cooks, Alice and Bob, share a kitchen and a score. You are Alice unless told otherwise; Bob acts on his own. Cells are (x, y), "
         "x grows to the right, y grows upward. All actions of a turn happen at once.\n"
         "Actions: U (y+1), D (y-1), L (x-1) and R (x+1) turn you that way and, if the cell there is floor, move you onto it; walking "
-        "against anything else only turns you. I interacts with the cell you face. S stays. Without an answer in time you stay.\n"
+        "against anything else only turns you. I interacts with the cell you face. S stays.\n"
         "If both cooks would end on the same cell, or would swap cells, both stay where they are, but turn. Moving into a cell that "
         "the other leaves in the same turn is allowed.\n"
         "You hold at most one thing. I does this, depending on the cell you face:\n"
