@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["count_tokens", "token_lengths"]
+__all__ = ["count_tokens", "lengths", "token_lengths"]
 
 _TOKEN = re.compile(r" ?[A-Za-z]{1,8}| ?[0-9]{1,3}| ?[!-/:-@\[-`{-~]{1,3}|\s+?(?=\S)|\s+|.", re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
-def _lengths(text: str) -> tuple[int, ...]:
+def lengths(text: str) -> tuple[int, ...]:
+    """Return the UTF-8 byte length of each token as a tuple; kept for the sentences that come again and again."""
     if text.isascii():
         return tuple(map(len, _TOKEN.findall(text)))
     return tuple(len(piece.encode()) for piece in _TOKEN.findall(text))
@@ -25,9 +26,9 @@ def _lengths(text: str) -> tuple[int, ...]:
 
 def token_lengths(text: str) -> list[int]:
     """Return the UTF-8 byte length of each token of `text`; they add up to the text's bytes."""
-    return list(_lengths(text))
+    return list(lengths(text))
 
 
 def count_tokens(text: str) -> int:
     """Return how many tokens `text` costs."""
-    return len(_lengths(text))
+    return len(lengths(text))

@@ -1,0 +1,91 @@
+"""What every agent module is made of: its shape, what a prompt is built from, and what an action is chosen from."""
+
+from __future__ import annotations
+
+import random
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from replays import events as ev
+
+__all__ = ["Agent", "Asked", "Choice", "Decision", "Shape"]
+
+
+class Shape(msgspec.Struct, frozen=True, kw_only=True):
+    """Who thinks, and how what they say is used."""
+
+    planner: bool = False
+    reactor: bool = False
+    planner_answers: bool = False
+    """The planner's finished text is itself read as an answer (a plan by turn)."""
+
+
+class Asked(NamedTuple):
+    """What a prompt is built from."""
+
+    tick: int
+    """The turn the thinker is asked about."""
+    guidance: tuple[str | ev.Part, ...] = ()
+    """For a reactor: the planner's thinking, as parts, each already labelled with its turn."""
+    memory: tuple[str | ev.Part, ...] = ()
+    """For a planner: its own last conclusion, as parts."""
+
+
+class Choice(NamedTuple):
+    """What the conductor knows when a tick ends."""
+
+    tick: int
+    letters: tuple[str, ...]
+    """Legal actions."""
+    default_action: str
+    answer: ev.Answer | None
+    """The reactor's answer of this tick."""
+    plan: ev.Answer | None
+    """The newest finished plan."""
+    rng: random.Random
+    """The episode's generator, for agents that draw."""
+    missing: str = "none"
+    """Why there is no answer: none, fault, late."""
+
+
+class Decision(NamedTuple):
+    """What is applied, and where it came from."""
+
+    letter: str
+    source: str
+    reason: str | None = None
+    generation: int | None = None
+
+
+class Agent(Protocol):
+    """The surface of an agent module; prompts are only needed for the roles its shape has."""
+
+    SHAPE: Shape
+
+    def planner_prompt(self, asked: Asked) -> list[str | ev.Part]: ...
+
+    def reactor_prompt(self, asked: Asked) -> list[str | ev.Part]: ...
+
+    def act(self, choice: Choice) -> Decision: ...
+
+
+def answered(choice: Choice) -> Decision:
+    """The reactor's letter if it gave a legal one in time, else the default action with the reason."""
+    answer = choice.answer
+    if answer is None:
+        return Decision(choice.default_action, "default", choice.missing)
+    if not answer.letters:
+        return Decision(choice.default_action, "default", answer.why or "invalid", answer.generation)
+    return Decision(answer.letters[0], "reactor", None, answer.generation)
+
+
+def planned(choice: Choice) -> Decision:
+    """The newest plan's entry for this turn, else the default action with the reason."""
+    plan = choice.plan
+    if plan is None or not plan.letters:
+        return Decision(choice.default_action, "default", "none")
+    for letter, turn in zip(plan.letters, plan.turns or ()):
+        if turn == choice.tick:
+            return Decision(letter, "plan", None, plan.generation)
+    return Decision(choice.default_action, "default", "uncovered", plan.generation)

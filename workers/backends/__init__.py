@@ -1,0 +1,33 @@
+"""Thinkers by name. `make(spec)` imports the one module a spec names; our own backends use the same door as yours.
+
+A spec is `builtin`, `scripted:FILE`, a path such as `./mine.py` (a module with a class `Backend`), or the name of an
+entry point in the group `rtdesk.backends`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workers.backends.base import Backend, Chunk, Finish, Item, Request, cut, spread
+from workers.errors import ConfigError
+from workers.plugins import find, names
+
+__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "available", "cut", "make", "spread"]
+
+_OURS = ("builtin", "scripted")
+
+
+def available() -> list[str]:
+    """Names of the backends this installation knows."""
+    return sorted({*_OURS, *names("rtdesk.backends")})
+
+
+def make(spec: str, **params: Any) -> Backend:
+    """Return the backend a spec names. Raises ConfigError for an unknown or malformed spec."""
+    name, _, rest = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
+    module = find(name, package="workers.backends", ours=_OURS, group="rtdesk.backends", what="backend")
+    factory = getattr(module, "Backend", None)
+    if factory is None:
+        raise ConfigError(f"{spec!r} has no class Backend; a backend module defines one (see docs/add-your-own.md)")
+    backend: Backend = factory(rest, **params) if rest else factory(**params)
+    return backend

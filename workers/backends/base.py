@@ -1,0 +1,95 @@
+"""The door every thinker goes through: a request in, an iterator of chunks out.
+
+A backend is one class with `info`, `stream(request)` and `close()`. `stream` returns an iterator (a generator will do)
+of `Chunk`s, with an optional `Finish` as its last item. `None` in between means "nothing yet, ask again", so that a
+thinker's loop can look at its clock and its orders. Closing the iterator cancels the request. Raise `BackendError` with
+one of the kinds of a generation's `finish` for a fault; anything else that is raised counts as kind `fault`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from replays import events as ev
+
+__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "cut", "spread"]
+
+
+class Chunk(NamedTuple):
+    """Text as it was produced, with the byte length of each of its tokens."""
+
+    text: str
+    lens: tuple[int, ...]
+    """UTF-8 bytes of each token, on code-point borders; they add up to the text's bytes."""
+    channel: str = "reasoning"
+    """reasoning or content."""
+    strategy: str = ""
+    """Which of the seven steering strategies the sentence belongs to, where the backend knows."""
+
+
+class Finish(NamedTuple):
+    """How a stream ended."""
+
+    reason: str = "stop"
+    """stop or length."""
+    usage_tokens: int | None = None
+    """Completion tokens the server reported."""
+    meas: dict[str, Any] | None = None
+    """ttft_s, tpot_s, throttled_s, attempts."""
+
+
+Item = Chunk | Finish | None
+
+
+class Request(msgspec.Struct, frozen=True, kw_only=True):
+    """All a thinker is given for one generation."""
+
+    stream: str
+    """planner or reactor."""
+    mode: str
+    """act: one action; plan: a sequence by turn; think: free thinking that ends in a plan."""
+    game: str
+    load: str
+    tick: int
+    max_ticks: int
+    letters: tuple[tuple[str, str], ...]
+    view: dict[str, Any]
+    """The frozen observation as plain data; builtin thinkers read it."""
+    prompt: object
+    """`str(request.prompt)` is the whole prompt as text; read it when the stream starts, builtin thinkers never do."""
+    guidance: str = ""
+    """What the reactor is shown of the planner's thinking, as text; also part of `prompt`."""
+    memory: str = ""
+    """The planner's own last conclusion, when planner memory is on."""
+    budget_tokens: int | None = None
+    """Tokens after which the stream is cut; None for a planner, which is never cut."""
+
+
+class Backend(Protocol):
+    info: ev.Backend
+
+    def stream(self, request: Request) -> Iterator[Item]: ...
+
+    def close(self) -> None: ...
+
+
+def spread(text: str, tokens: int) -> tuple[int, ...]:
+    """Return byte lengths for `tokens` tokens of unknown borders: code points in proportion, rounded down, never inside one."""
+    if tokens <= 0:
+        return ()
+    points = len(text)
+    borders = [points * i // tokens for i in range(tokens + 1)]
+    return tuple(len(text[a:b].encode()) for a, b in zip(borders, borders[1:]))
+
+
+def cut(text: str, lens: tuple[int, ...], take: int) -> tuple[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]:
+    """Cut a run after its first `take` tokens: ((text, lens), (text, lens)). The live run and the simulator share it."""
+    head, tail = lens[:take], lens[take:]
+    size = sum(head)
+    if text.isascii():
+        return (text[:size], head), (text[size:], tail)
+    raw = text.encode()
+    return (raw[:size].decode(), head), (raw[size:].decode(), tail)

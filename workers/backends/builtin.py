@@ -1,0 +1,42 @@
+"""The builtin thinkers: search algorithms that write their reasoning down as they search. Not language models.
+
+No key, no network, deterministic. Each sentence costs its tokens by the builtin tokenizer and is searched for only when
+it is asked for, so a cancelled stream stops searching.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Iterator
+
+from replays import events as ev
+from workers.backends.base import Chunk, Finish, Item, Request
+from workers.errors import ConfigError
+from workers.tokens import lengths
+
+__all__ = ["Backend"]
+
+
+class Backend:
+    """Finds `workers.thinkers.<game>_planner` and `<game>_reactor` by the game's name."""
+
+    info = ev.Backend(spec="builtin", title="builtin search", exact=True, deterministic=True)
+
+    def check(self, game: str, stream: str) -> None:
+        """Raise ConfigError if there is no builtin thinker for this game."""
+        if importlib.util.find_spec(f"workers.thinkers.{game}_{stream}") is None:
+            raise ConfigError(f"there is no builtin {stream} for game {game!r}; give one with --{stream} SPEC")
+
+    def stream(self, request: Request) -> Iterator[Item]:
+        module = importlib.import_module(f"workers.thinkers.{request.game}_{request.stream}")
+        if request.stream == "planner":
+            steps = module.plan(request.view, load=request.load, max_ticks=request.max_ticks, memory=request.memory)
+        else:
+            steps = module.react(request.view, request.guidance, load=request.load, max_ticks=request.max_ticks)
+        for strategy, text in steps:
+            yield Chunk(text, lengths(text), "content" if strategy == "conclude" else "reasoning", strategy)
+        yield Finish("stop")
+
+    def close(self) -> None:
+        """Nothing is held open."""

@@ -1,0 +1,240 @@
+"""One episode's settings: what a person may ask for, checked once, before anything starts.
+
+`plan_episode` turns options (by the names of the command line) into a frozen `Config`, or raises `ConfigError` with one
+sentence. The one thing that surprises: the unit of a budget decides the clock. `8192` is tokens, `6s` is wall time.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import msgspec
+
+import games
+from games.base import GameError
+from workers import agents, backends
+from workers.errors import ConfigError
+from workers.plugins import unknown
+
+__all__ = ["Config", "choice", "parse_budget", "parse_duration", "plan_episode"]
+
+DEFAULT_TICK_BUDGET = 8192
+DEFAULT_REACTIVE_BUDGET = 2048
+DEFAULT_TICK_S = 8.0
+DEFAULT_REACTIVE_S = 2.0
+MAX_TICK_BUDGET = 1 << 24
+MAX_SECONDS = 24 * 3600.0
+GUIDANCE = ("both", "trace", "conclusion", "none")
+THROUGHPUT = ("parallel", "shared")
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """All that decides how an episode goes."""
+
+    game: str
+    load: str
+    seed: int
+    agent: str
+    clock: str
+    """token or wall."""
+    tick_budget_tokens: int | None
+    """N_TE."""
+    reactive_budget_tokens: int | None
+    """N_TR; None for agents without a reactor."""
+    tick_budget_s: float | None
+    """T_E."""
+    reactive_budget_s: float | None
+    """T_R."""
+    planner: str | None
+    """Spec of the planner's backend; None for agents without a planner."""
+    reactor: str | None
+    ticks: int | None = None
+    """Stop after so many ticks; None for the game's own cap."""
+    guidance: str = "both"
+    throughput: str = "parallel"
+    dynamic_reactive_budget: bool = False
+    planner_memory: bool = False
+    guidance_limit: int | None = None
+    """Tokens of the running trace the reactor is shown at most; its tail is kept."""
+    default_action: str = ""
+    stall_timeout_s: float = 120.0
+    tpot_s: float | None = None
+    """Seconds a token takes: pacing in token time, the builtin thinkers' speed in wall time."""
+    tick_rate: float | None = None
+    """Ticks a second on paced runs; None for unpaced."""
+    warnings: tuple[str, ...] = ()
+    """Things allowed but worth saying once."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The effective value of every switch that changes behaviour, for the header."""
+        return {
+            "guidance": self.guidance,
+            "throughput": self.throughput,
+            "dynamic-reactive-budget": self.dynamic_reactive_budget,
+            "planner-memory": "on" if self.planner_memory else "off",
+            "guidance-limit": self.guidance_limit,
+            "default-action": self.default_action,
+            "ticks": self.ticks,
+        }
+
+
+def parse_duration(text: str | float, *, name: str, zero: bool = False) -> float:
+    """Return seconds from `6s`, `5ms`, `2min` or a number of seconds. Raises ConfigError."""
+    seconds: float
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*(ms|s|min|)\s*", str(text))
+    if match:
+        seconds = float(match[1]) * {"ms": 1e-3, "s": 1.0, "min": 60.0, "": 1.0}[match[2]]
+        if math.isfinite(seconds) and (0 < seconds <= MAX_SECONDS or (zero and seconds == 0)):
+            return seconds
+    raise ConfigError(f"{name} {text!r} is no duration; give a positive one up to a day, such as 120s or 5ms")
+
+
+def parse_budget(text: str | int | float, *, name: str) -> tuple[str, float]:
+    """Return ("token", tokens) or ("wall", seconds). Raises ConfigError for anything else, zero and absurd sizes included."""
+    if isinstance(text, int) and not isinstance(text, bool):
+        text = str(text)
+    match = re.fullmatch(r"\s*([0-9][0-9_,]*)\s*(k|K|)\s*", str(text))
+    if match:
+        tokens = int(re.sub("[_,]", "", match[1])) * (1024 if match[2] else 1)
+        if 0 < tokens <= MAX_TICK_BUDGET:
+            return "token", tokens
+        raise ConfigError(f"{name} {text} tokens is out of range; give 1 to {MAX_TICK_BUDGET} tokens (8192 is usual), or seconds such as 6s")
+    if re.fullmatch(r"\s*[0-9.]+\s*(ms|s|min)\s*", str(text)):
+        return "wall", parse_duration(str(text), name=name)
+    raise ConfigError(f"{name} {text!r} is no budget; give tokens such as 8192, or seconds such as 6s")
+
+
+def choice(value: str, allowed: tuple[str, ...], *, what: str) -> str:
+    """Return `value` if it is one of `allowed`; raise ConfigError with the nearest otherwise."""
+    if value in allowed:
+        return value
+    raise unknown(what, value, list(allowed))
+
+
+def plan_episode(
+    game: str,
+    *,
+    agent: str = "agile",
+    load: str = "medium",
+    seed: int = 0,
+    ticks: int | None = None,
+    tick_budget: str | int | None = None,
+    reactive_budget: str | int | None = None,
+    clock: str | None = None,
+    planner: str = "builtin",
+    reactor: str = "builtin",
+    guidance: str = "both",
+    throughput: str = "parallel",
+    dynamic_reactive_budget: bool = False,
+    planner_memory: bool = False,
+    guidance_limit: int | None = None,
+    default_action: str | None = None,
+    stall_timeout: str | float = 120.0,
+    tpot: str | float | None = None,
+    tick_rate: float | None = None,
+) -> Config:
+    """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run."""
+    try:
+        spec = games.spec(game)
+    except GameError as error:
+        raise ConfigError(str(error)) from None
+    shape = agents.shape(agent)
+    choice(load, spec.loads, what="load")
+    low, high = spec.seeds
+    if isinstance(seed, bool) or not isinstance(seed, int) or not low <= seed <= high:
+        raise ConfigError(f"seed {seed!r} is out of range for {spec.name}; give a whole number from {low} to {high}")
+    if ticks is not None and not 1 <= ticks <= 10_000_000:
+        raise ConfigError(f"{ticks} ticks cannot be played; give --ticks from 1 to 10000000, or leave it out for the whole episode")
+    warnings: list[str] = []
+    clock, budgets = _budgets(clock, tick_budget, reactive_budget, shape, warnings)
+    choice(guidance, GUIDANCE, what="guidance")
+    choice(throughput, THROUGHPUT, what="throughput")
+    if guidance_limit is not None and guidance_limit < 1:
+        raise ConfigError(f"guidance limit {guidance_limit} shows nothing; give 1 or more tokens, or --guidance none")
+    if throughput == "shared" and not (shape.planner and shape.reactor):
+        raise ConfigError(f"throughput 'shared' needs a planner and a reactor, and agent {agent!r} has not both; use --agent agile")
+    if throughput == "shared" and clock == "wall":
+        raise ConfigError("throughput 'shared' divides token time; leave out the seconds, or use --throughput parallel")
+    if dynamic_reactive_budget and (clock == "wall" or not (shape.planner and shape.reactor)):
+        raise ConfigError("--dynamic-reactive-budget moves N_TR of a planner/reactor pair in token time; use it with --agent agile and token budgets")
+    default = spec.default_action if default_action is None else default_action
+    if default not in (*spec.legal_actions, spec.default_action):
+        raise ConfigError(f"default action {default!r} is none of {spec.name}'s; give one of {' '.join(spec.legal_actions)}")
+    if tick_rate is not None and not 0.001 <= tick_rate <= 1000:
+        raise ConfigError(f"tick rate {tick_rate:g}/s is out of range; give 0.001/s to 1000/s, or max")
+    config = Config(
+        game=game,
+        load=load,
+        seed=seed,
+        agent=agent,
+        clock=clock,
+        planner=planner if shape.planner else None,
+        reactor=reactor if shape.reactor else None,
+        ticks=ticks,
+        guidance=guidance,
+        throughput=throughput,
+        dynamic_reactive_budget=dynamic_reactive_budget,
+        planner_memory=planner_memory,
+        guidance_limit=guidance_limit,
+        default_action=default,
+        stall_timeout_s=parse_duration(stall_timeout, name="--stall-timeout"),
+        tpot_s=None if tpot is None else parse_duration(tpot, name="--tpot"),
+        tick_rate=tick_rate,
+        warnings=tuple(warnings),
+        **budgets,
+    )
+    for role, given in (("planner", config.planner), ("reactor", config.reactor)):
+        if isinstance(given, str):
+            backend = backends.make(given)
+            check = getattr(backend, "check", None)
+            if check is not None:
+                check(spec.name, role)
+            backend.close()
+    return config
+
+
+def _budgets(
+    clock: str | None, tick: str | int | None, reactive: str | int | None, shape: agents.Shape, warnings: list[str]
+) -> tuple[str, dict[str, Any]]:
+    """Decide the clock and both budgets from what was given; the unit decides, a contradiction is an error."""
+    if clock is not None:
+        choice(clock, ("token", "wall"), what="clock")
+    given = {
+        name: parse_budget(value, name=name) for name, value in (("tick budget", tick), ("reactive budget", reactive)) if value is not None
+    }
+    for name, (unit, value) in given.items():
+        if clock is not None and unit != clock:
+            unit_word = "tokens" if unit == "token" else "seconds"
+            raise ConfigError(f"{name} {value:g} is in {unit_word}, but the clock is {clock!r}; give both in one unit, or leave out --clock")
+    if len({unit for unit, _ in given.values()}) > 1:
+        raise ConfigError(
+            f"tick budget {tick} and reactive budget {reactive} are in different units; give both in tokens (8192) or both in seconds (6s)"
+        )
+    if "reactive budget" in given and not (shape.planner and shape.reactor):
+        why = "its reactor has the whole tick" if shape.reactor else "it has no reactor"
+        raise ConfigError(f"this agent takes no reactive budget ({why}); leave out --reactive-budget, or use --agent agile")
+    unit = clock or next((unit for unit, _ in given.values()), "token")
+    wall = unit == "wall"
+    whole = given.get("tick budget", (unit, DEFAULT_TICK_S if wall else DEFAULT_TICK_BUDGET))[1]
+    share = given.get("reactive budget", (unit, min(DEFAULT_REACTIVE_S if wall else DEFAULT_REACTIVE_BUDGET, whole)))[1]
+    word = "s" if wall else " tokens"
+    if share > whole:
+        raise ConfigError(
+            f"reactive budget {share:g}{word} exceeds tick budget {whole:g}{word}; lower --reactive-budget or raise --tick-budget"
+        )
+    if shape.reactor and not shape.planner:
+        share = whole
+    elif shape.reactor and share == whole:
+        warnings.append("the reactive budget is the whole tick: the reactor sees nothing of a generation in its first tick")
+    tail = share if shape.reactor else None
+    if wall:
+        return unit, {"tick_budget_tokens": None, "reactive_budget_tokens": None, "tick_budget_s": whole, "reactive_budget_s": tail}
+    return unit, {
+        "tick_budget_tokens": int(whole),
+        "reactive_budget_tokens": None if tail is None else int(tail),
+        "tick_budget_s": None,
+        "reactive_budget_s": None,
+    }

@@ -1,0 +1,87 @@
+"""From settings to an episode's header and cast: what the live run and the simulator both start from."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import games
+from games.base import Game
+from replays import events as ev
+from workers import backends
+from workers.backends import Backend
+from workers.cast import Cast
+from workers.config import Config
+from workers.prompts import fixed_texts, prompt_hash
+
+__all__ = ["budget_words", "cast_of", "make_backend", "make_game", "make_header", "rtdesk_version"]
+
+
+def rtdesk_version() -> str:
+    """The installed version, or 0 when run from a bare checkout."""
+    try:
+        return version("rtdesk")
+    except PackageNotFoundError:
+        return "0"
+
+
+def budget_words(tokens: int | None, seconds: float | None) -> str | None:
+    """A budget as prompts say it: `8192 tokens` or `6 seconds`."""
+    if tokens is not None:
+        return f"{tokens} tokens"
+    return None if seconds is None else f"{seconds:g} seconds"
+
+
+def make_game(config: Config) -> Game:
+    """Return the game, reset to its seed."""
+    game = games.make(config.game, config.load, config.seed)
+    game.reset()
+    return game
+
+
+def make_backend(config: Config, role: str) -> Backend:
+    """Return the backend of `planner` or `reactor`."""
+    spec = getattr(config, role)
+    if not isinstance(spec, str):
+        return spec  # type: ignore[no-any-return]
+    return backends.make(spec)
+
+
+def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episode:
+    """Return the episode event."""
+    tick = budget_words(config.tick_budget_tokens, config.tick_budget_s)
+    assert tick is not None
+    texts = fixed_texts(
+        game,
+        default_action=config.default_action,
+        tick_budget=tick,
+        reactive_budget=budget_words(config.reactive_budget_tokens, config.reactive_budget_s),
+    )
+    roles: dict[str, ev.Backend] = {}
+    for role in ("planner", "reactor"):
+        if getattr(config, role) is not None:
+            backend = make_backend(config, role)
+            roles[role] = backend.info
+            backend.close()
+    return ev.Episode(
+        tick=0,
+        game=config.game,
+        load=config.load,
+        seed=config.seed,
+        agent=config.agent,
+        clock=config.clock,
+        tick_budget_tokens=config.tick_budget_tokens,
+        reactive_budget_tokens=config.reactive_budget_tokens,
+        tick_budget_s=config.tick_budget_s,
+        reactive_budget_s=config.reactive_budget_s,
+        options=config.options,
+        backends=roles,
+        prompt_hash=prompt_hash(texts),
+        texts=texts,
+        versions={"rtdesk": rtdesk_version()},
+        meas=meas,
+    )
+
+
+def cast_of(config: Config, game: Game, header: ev.Episode) -> Cast:
+    return Cast(config, game, header.texts)

@@ -1,0 +1,120 @@
+"""A thinker's copy of a planner generation: its text, and what of it the reactor may be shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from replays import events as ev
+from workers.prompts import CONCLUSION_LABEL, TRACE_LABEL
+
+__all__ = ["CONCLUSION_TOKENS", "Trace", "guidance_parts", "memory_parts"]
+
+CONCLUSION_TOKENS = 1024
+FINISHED = ("stop", "length")
+_CONCLUDES = re.compile(rb"^(?:Best line|Turn)\b|\\boxed", re.MULTILINE)
+
+
+class Trace:
+    """The released text of one planner generation, in runs of one channel."""
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self._runs: list[tuple[str, bytearray, list[int]]] = []
+        self.ended_at_tick: int | None = None
+        self.finish: str | None = None
+
+    def add(self, channel: str, text: str, lens: Sequence[int]) -> None:
+        if not self._runs or self._runs[-1][0] != channel:
+            self._runs.append((channel, bytearray(), []))
+        _, raw, lengths = self._runs[-1]
+        raw += text.encode()
+        lengths.extend(lens)
+
+    @property
+    def raw(self) -> bytes:
+        """All text of both channels in order, UTF-8."""
+        return b"".join(bytes(raw) for _, raw, _ in self._runs)
+
+    @property
+    def tokens(self) -> int:
+        return sum(len(lengths) for _, _, lengths in self._runs)
+
+    @property
+    def finished(self) -> bool:
+        """Ended by itself or at its length: only such a generation gives a conclusion or a plan."""
+        return self.finish in FINISHED
+
+    def content(self) -> str:
+        """The visible answer."""
+        return b"".join(bytes(raw) for channel, raw, _ in self._runs if channel == "content").decode()
+
+    def parts(self, limit: int | None = None) -> list[str | ev.Part]:
+        """The whole text as parts, the border between thinking and answer marked; with `limit` only the last so many tokens."""
+        out: list[str | ev.Part] = []
+        skip = 0 if limit is None else max(0, self.tokens - limit)
+        offset = 0
+        for channel, raw, lengths in self._runs:
+            dropped = sum(lengths[:skip])
+            skip = max(0, skip - len(lengths))
+            if dropped < len(raw):
+                if channel == "content":
+                    out.append("\n[answer]\n")
+                out.append(ev.Part(trace=self.generation, start=offset + dropped, upto=offset + len(raw), guidance=True))
+            offset += len(raw)
+        return out
+
+    def conclusion(self) -> list[str | ev.Part]:
+        """The content channel if not empty, else the text from the last line that concludes; at most 1,024 tokens, cut at the front.
+
+        Source: spec/token-clock section 2.
+        """
+        spans: list[tuple[int, int, list[int]]] = []
+        offset = 0
+        for channel, raw, lengths in self._runs:
+            if channel == "content" and raw:
+                spans.append((offset, offset + len(raw), lengths))
+            offset += len(raw)
+        if not spans:
+            whole = self.raw
+            found = [match.start() for match in _CONCLUDES.finditer(whole)]
+            if not found:
+                return []
+            lengths = [length for _, _, run in self._runs for length in run]
+            start, tail = len(whole), []
+            # Whole tokens from the end back to the concluding line.
+            while lengths and start > found[-1]:
+                tail.append(lengths.pop())
+                start -= tail[-1]
+            spans = [(max(start, found[-1]), len(whole), tail[::-1])]
+        left = CONCLUSION_TOKENS
+        out: list[str | ev.Part] = []
+        for start, upto, lengths in reversed(spans):
+            kept = lengths[max(0, len(lengths) - left) :] if left else []
+            if kept:
+                out.append(ev.Part(trace=self.generation, start=max(start, upto - sum(kept)), upto=upto, guidance=True))
+            left -= len(kept)
+        return out[::-1]
+
+
+def guidance_parts(finished: Trace | None, running: Trace | None, *, kind: str, tick: int, limit: int | None) -> tuple[str | ev.Part, ...]:
+    """What the reactor is shown at `tick`: the last conclusion, then the text of the generation that ran in this tick, each labelled."""
+    out: list[str | ev.Part] = []
+    if finished is not None and kind in ("both", "conclusion"):
+        conclusion = finished.conclusion()
+        if conclusion:
+            out += [CONCLUSION_LABEL.format(turn=finished.generation) + "\n", *conclusion, "\n\n"]
+    if running is not None and kind in ("both", "trace"):
+        text = running.parts(limit)
+        if text:
+            state = "unfinished" if running.finish is None else "just ended"
+            out += [TRACE_LABEL.format(turn=running.generation, state=state) + "\n", *text, "\n"]
+    return tuple(out)
+
+
+def memory_parts(finished: Trace | None) -> tuple[str | ev.Part, ...]:
+    """What the planner is reminded of: its own last conclusion, as a reference."""
+    conclusion = finished.conclusion() if finished is not None else []
+    if not conclusion or finished is None:
+        return ()
+    return (f"Your own last conclusion, made for turn {finished.generation}, as a reference:\n", *conclusion, "\n\n")
