@@ -40,6 +40,7 @@ __all__ = [
     "decode",
     "decode_map",
     "encode",
+    "plain",
     "to_map",
 ]
 
@@ -86,7 +87,7 @@ class Parent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     tick: int
 
 
-class Episode(Event, tag="episode"):
+class Episode(Event, frozen=True, tag="episode"):
     """The header: all that is needed to run the episode again."""
 
     game: str
@@ -116,7 +117,7 @@ class Episode(Event, tag="episode"):
     """File id, match id, start time, engine, machine: what differs between two runs of the same thing."""
 
 
-class Tick(Event, tag="tick"):
+class Tick(Event, frozen=True, tag="tick"):
     """A tick begins; `at` is its first instant A."""
 
     view: dict[str, Any]
@@ -150,7 +151,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     """Part of what the reactor is shown of the planner's thinking."""
 
 
-class Generation(Event, tag="generation"):
+class Generation(Event, frozen=True, tag="generation"):
     """A stream starts or ends."""
 
     stream: str
@@ -171,7 +172,7 @@ class Generation(Event, tag="generation"):
     """ttft_s, throttled_s, attempts, tpot_s."""
 
 
-class Token(Event, tag="token"):
+class Token(Event, frozen=True, tag="token"):
     """A run of tokens of one generation and channel with consecutive `at`; `at` is the first token's."""
 
     stream: str
@@ -185,7 +186,7 @@ class Token(Event, tag="token"):
     """arrivals: [[tokens, t_ns], ...] of each live frame."""
 
 
-class Segment(Event, tag="segment"):
+class Segment(Event, frozen=True, tag="segment"):
     """A steered step opens or closes."""
 
     id: int
@@ -203,7 +204,7 @@ class Segment(Event, tag="segment"):
     """B, tokens; what is left is 1 - used/B."""
 
 
-class Answer(Event, tag="answer"):
+class Answer(Event, frozen=True, tag="answer"):
     """What its own process read from a finished (or cut) text."""
 
     stream: str
@@ -217,7 +218,7 @@ class Answer(Event, tag="answer"):
     """Why there is none: none, truncated, invalid, fault."""
 
 
-class Action(Event, tag="action"):
+class Action(Event, frozen=True, tag="action"):
     """What was applied."""
 
     letter: str
@@ -230,7 +231,7 @@ class Action(Event, tag="action"):
     """The generation whose answer it is."""
 
 
-class Step(Event, tag="step"):
+class Step(Event, frozen=True, tag="step"):
     """After the tick. Everything of tick k in any ring was written before step k."""
 
     state: dict[str, Any]
@@ -246,7 +247,7 @@ class Step(Event, tag="step"):
     reset: bool = False
 
 
-class Budget(Event, tag="budget"):
+class Budget(Event, frozen=True, tag="budget"):
     """N_TE or N_TR changed, from the next tick on."""
 
     tick_budget_tokens: int | None = None
@@ -254,7 +255,7 @@ class Budget(Event, tag="budget"):
     why: str = ""
 
 
-class Control(Event, tag="control"):
+class Control(Event, frozen=True, tag="control"):
     """What a person did, in the tick where it took effect."""
 
     what: str
@@ -262,7 +263,7 @@ class Control(Event, tag="control"):
     value: str = ""
 
 
-class Fault(Event, tag="fault"):
+class Fault(Event, frozen=True, tag="fault"):
     """Something failed, and what was done about it."""
 
     component: str
@@ -272,7 +273,7 @@ class Fault(Event, tag="fault"):
     """`host` for what comes from the machine's pace or the recorder; such faults are outside the canonical log."""
 
 
-class Bookmark(Event, tag="bookmark"):
+class Bookmark(Event, frozen=True, tag="bookmark"):
     """A person's note on a tick."""
 
     note: str = ""
@@ -294,7 +295,7 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     faults: int = 0
 
 
-class End(Event, tag="end"):
+class End(Event, frozen=True, tag="end"):
     """The episode is over; a file without it is incomplete."""
 
     totals: Totals
@@ -304,7 +305,20 @@ class End(Event, tag="end"):
 
 AnyEvent = Episode | Tick | Generation | Token | Segment | Answer | Action | Step | Budget | Control | Fault | Bookmark | End
 
-_encoder = msgspec.msgpack.Encoder()
+
+def plain(value: Any) -> Any:
+    """Return a number or array of another library (numpy's, say) as plain Python; for msgspec's `enc_hook`.
+
+    A game may well reward with a `numpy.float32`. Asked for by its methods, so that nothing is imported for it. Raises TypeError.
+    """
+    for name in ("tolist", "item"):
+        convert = getattr(value, name, None)
+        if callable(convert):
+            return convert()
+    raise TypeError(f"{type(value).__name__} cannot be recorded; views and snapshots hold dicts, lists, ints, floats, strings, bools and None")
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=plain)
 _decoder: msgspec.msgpack.Decoder[AnyEvent] = msgspec.msgpack.Decoder(AnyEvent)
 
 
@@ -325,9 +339,7 @@ def decode_map(data: dict[str, Any]) -> AnyEvent:
 
 def to_map(event: Event) -> dict[str, Any]:
     """Return the event as a plain map, default fields left out."""
-    return msgspec.to_builtins(event)  # type: ignore[no-any-return]
-
-
+    return msgspec.to_builtins(event, enc_hook=plain)
 
 
 def canonical(events: list[AnyEvent]) -> list[bytes]:

@@ -1,0 +1,125 @@
+"""Replays for other programs: CSV with one row a tick, JSON Lines with one line an event.
+
+The one thing that surprises: NaN and infinity are no JSON, so JSON Lines has null for them; in CSV they stand as `nan`, `inf` and `-inf`.
+Map keys that are numbers become strings, and bytes become hex.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from replays import events as ev
+from replays.info import strict
+from replays.payload import AnyRecorded, UnknownEvent
+from replays.reader import Replay
+
+__all__ = ["COLUMNS", "csv_lines", "jsonl_lines"]
+
+COLUMNS = (
+    "tick",
+    "t_s",
+    "at",
+    "end_at",
+    "action",
+    "source",
+    "reason",
+    "partner_action",
+    "reward",
+    "score",
+    "points",
+    "done",
+    "done_reason",
+    "reset",
+    "planner_tokens",
+    "reactor_tokens",
+    "controller_tokens",
+    "planner_generation",
+    "planner_finish",
+    "reactor_finish",
+    "segments",
+    "faults",
+    "bookmark",
+)
+"""`t_s` is seconds since the episode began, `at` and `end_at` virtual tokens; a cell is empty where the tick has no such thing."""
+
+
+def csv_lines(replay: Replay) -> Iterator[str]:
+    """Yield the header row, then one row a tick; every line ends with CR LF, as RFC 4180 has it."""
+    yield _row(COLUMNS)
+    notes: dict[int, list[str]] = {}
+    for event in replay.annotations:
+        if isinstance(event, ev.Bookmark):
+            notes.setdefault(event.tick, []).append(event.note)
+    for tick in replay.ticks:
+        cells = _cells(tick, replay.events(tick), notes.get(tick, []))
+        yield _row(tuple(cells.get(name, "") for name in COLUMNS))
+
+
+def _cells(tick: int, events: tuple[AnyRecorded, ...], notes: list[str]) -> dict[str, Any]:
+    cells: dict[str, Any] = {"tick": tick, "planner_tokens": 0, "reactor_tokens": 0, "controller_tokens": 0, "segments": 0, "faults": 0}
+    notes = list(notes)
+    for event in events:
+        if isinstance(event, ev.Tick):
+            cells.update(t_s=round(event.t_ns / 1e9, 6), at=event.at, end_at=event.end_at)
+        elif isinstance(event, ev.Action):
+            if event.player == 0:
+                cells.update(action=event.letter, source=event.source, reason=event.reason)
+            else:
+                cells["partner_action"] = event.letter
+        elif isinstance(event, ev.Step):
+            cells.update(reward=event.reward, score=event.score, points=event.points)
+            cells.update(done=int(event.done), done_reason=event.done_reason, reset=int(event.reset))
+        elif isinstance(event, ev.End):
+            cells.update(done=1, done_reason=event.done_reason)
+        elif isinstance(event, ev.Token):
+            name = f"{event.stream}_tokens"
+            cells[name] = cells.get(name, 0) + len(event.lens)
+        elif isinstance(event, ev.Generation):
+            if event.stream == "planner":
+                cells["planner_generation"] = event.id
+            if event.phase == "end":
+                cells[f"{event.stream}_finish"] = event.finish
+        elif isinstance(event, ev.Segment):
+            cells["segments"] += event.phase == "open"
+        elif isinstance(event, ev.Fault):
+            cells["faults"] += 1
+        elif isinstance(event, ev.Bookmark):
+            notes.append(event.note)
+    cells["bookmark"] = " | ".join(notes)
+    return cells
+
+
+def _row(cells: tuple[Any, ...]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow([_cell(value) for value in cells])
+    return line.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    # A note that a spreadsheet would run as a formula is shown to it as text.
+    if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
+        return "'" + value
+    return value
+
+
+def jsonl_lines(replay: Replay) -> Iterator[str]:
+    """Yield one JSON object a line: the header, every event in order, then the bookmarks appended later; each line ends with LF.
+
+    Fields at their default are left out, as in the file.
+    """
+    for event in replay:
+        yield _line(event)
+    for event in replay.annotations:
+        yield _line(event)
+
+
+def _line(event: AnyRecorded) -> str:
+    data = event.data if isinstance(event, UnknownEvent) else ev.to_map(event)
+    return msgspec.json.encode(strict(data)).decode() + "\n"
