@@ -178,8 +178,8 @@ def did_you_mean(what: str, given: object, known: Iterable[str]) -> str:
 
     names = sorted(known) if what == "game" else list(known)
     near = difflib.get_close_matches(str(given), names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return f"unknown {what} {given!r}; {hint}(available: {', '.join(names)})"
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"unknown {what} {given!r}{hint} (available: {', '.join(names)})"
 
 
 SnapshotT = TypeVar("SnapshotT", bound=msgspec.Struct)
@@ -210,10 +210,10 @@ class BaseGame:
     """
 
     spec: ClassVar[GameSpec]
-    _accepted: frozenset[str]
+    _accepted: tuple[str, ...]
 
     def __init__(self, load: str = "medium", seed: int = 0) -> None:
-        self._accepted = frozenset((*self.spec.legal_actions, self.spec.default_action))
+        self._accepted = (*self.spec.legal_actions, self.spec.default_action)
         self.load = self._checked_load(load)
         self.seed = self._checked_seed(seed)
         self.done_reason: str | None = None
