@@ -1,0 +1,192 @@
+"""What has been: score, events and who acted, tick by tick; the same rows are a replay's timeline. Pure.
+
+Every tick has its column (or a share of one, in a long run), so the three rows are aligned and their length is the episode's.
+`acted` tells who acted by colour and by height, so that it can be read without colour.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.style import Style
+
+from replays.notes import KIND, RANK
+from replays.reduce import Note, ViewState
+from rtdesk.tui.looks import Look
+from rtdesk.tui.runs import Row, Run, finish
+from rtdesk.tui.views import Overview, View
+
+__all__ = ["Track", "event_rows", "history_rows", "plot_rows", "tick_at", "track"]
+
+LABEL = 8
+"""Columns of the rows' labels."""
+
+_MARK_VOICE = {"default": "default", "late": "default", "fault": "default", "died": "default", "reset": "default", "bookmark": "person", "stale": "planner"}
+_ACTED = {"r": ("reactor", "upper"), "f": ("reactor", "upper"), "p": ("planner", "lower"), "g": ("planner", "lower"), "o": ("", "lower"), "h": ("person", "block"), "d": ("default", "bang")}
+
+
+class Track(NamedTuple):
+    """How ticks lie on columns."""
+
+    ticks: int
+    columns: int
+    """Columns the whole episode takes."""
+    wide: int
+    """Columns of one tick; 0 where several ticks share a column."""
+
+    def column(self, tick: int) -> int:
+        return tick * self.wide if self.wide else min(self.columns - 1, tick * self.columns // max(1, self.ticks))
+
+    def span(self, column: int) -> tuple[int, int]:
+        """Return the ticks (first, one behind the last) of a column."""
+        if self.wide:
+            return column // self.wide, column // self.wide + 1
+        first = -(-column * self.ticks // self.columns)
+        return first, max(first + 1, -(-(column + 1) * self.ticks // self.columns))
+
+
+def track(ticks: int, room: int) -> Track:
+    """Return the track of an episode of `ticks` on `room` columns."""
+    ticks = max(1, ticks)
+    if ticks <= room:
+        wide = min(4, room // ticks)
+        return Track(ticks, ticks * wide, wide)
+    return Track(ticks, max(1, room), 0)
+
+
+def tick_at(found: Track, column: int) -> int:
+    """Return the tick under a column, for the mouse."""
+    return max(0, min(found.ticks - 1, found.span(max(0, min(column, found.columns - 1)))[0]))
+
+
+def total(state: ViewState, view: View) -> int:
+    known = view.overview.ticks if view.overview is not None else view.status.ticks or state.total_ticks
+    if known is None and view.spec is not None:
+        known = view.spec.max_ticks
+    return max(known or 0, state.tick + 1, 20)
+
+
+def history_rows(state: ViewState, view: View, look: Look, width: int, rows: int) -> list[Row]:
+    """Return three aligned rows (score, events, acted), or one with score and events side by side."""
+    past = view.overview or Overview(acted=state.history.acted, marks=state.history.marks, scores=tuple(state.history.scores), ticks=total(state, view))
+    figure = f"{state.score:g}"
+    if rows < 3:
+        return [_single(state, past, look, width, figure)]
+    found = track(past.ticks, width - LABEL - 10)
+    ahead = view.overview is not None
+    score: list[Run] = [("score   ", look.dim), *_score(past, found, look, state, ahead, view), ("  " + figure, look.bright)]
+    events = [("events  ", look.dim), *_events(past, found, look, state, ahead)]
+    acted = [("acted   ", look.dim), *_acted(past, found, look, state, ahead)]
+    return [finish(((" ", look.base), *row), width, look) for row in (score, events, acted)]
+
+
+def _single(state: ViewState, past: Overview, look: Look, width: int, figure: str) -> Row:
+    half = width // 2 - 12
+    plot, line = track(past.ticks, max(8, half)), track(past.ticks, max(8, half))
+    empty = View()
+    runs: list[Run] = [(" score ", look.dim), *_score(past, plot, look, state, False, empty), (f" {figure:<5}", look.bright), ("events ", look.dim)]
+    return finish((*runs, *_events(past, line, look, state, False)), width, look)
+
+
+def _values(past: Overview, found: Track) -> list[float]:
+    """Return the score at the end of each column's last tick."""
+    out: list[float] = []
+    i, value = 0, 0.0
+    scores = past.scores
+    for column in range(found.columns):
+        last = found.span(column)[1] - 1
+        while i < len(scores) and scores[i][0] <= last:
+            value = scores[i][1]
+            i += 1
+        out.append(value)
+    return out
+
+
+def _score(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool, view: View) -> list[Run]:
+    upto = found.columns if ahead else found.column(max(0, state.tick))
+    values = _values(past, found)
+    low, high = min((*values[:upto], 0.0)), max((*values[:upto], 1.0))
+    if view.spec is not None and not ahead and low >= 0 and view.spec.points_max < 60:
+        high = max(high, min(view.spec.points_max, 2 * high))
+    bars = look.signs.bars
+    text = "".join(bars[1 + round((value - low) / (high - low) * (len(bars) - 2))] for value in values[:upto])
+    return _past_and_future(text, look.plot, found, state, look, ahead)
+
+
+def _past_and_future(text: str, style: Style, found: Track, state: ViewState, look: Look, ahead: bool) -> list[Run]:
+    """Split a row at the cursor: what is still to come is dim in a replay."""
+    if not ahead:
+        return [(text, style)]
+    cursor = found.column(max(0, state.tick))
+    return [(text[:cursor], style), (text[cursor : cursor + 1], look.notice), (text[cursor + 1 :], look.faint)]
+
+
+def _events(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
+    upto = found.columns if ahead else found.column(max(0, state.tick)) + max(1, found.wide)
+    cursor = found.column(max(0, state.tick)) if ahead else -1
+    runs: list[Run] = []
+    for column in range(found.columns):
+        first, behind = found.span(column)
+        kinds = [KIND[mark] for mark in past.marks[first:behind] if mark in KIND]
+        kind = max(kinds, key=lambda one: RANK.get(one, 0), default="")
+        if found.wide and column % found.wide:
+            kind = ""
+        if column == cursor:
+            runs.append((look.signs.marks.get(kind, look.signs.dot), look.notice))
+        elif kind:
+            voice = _MARK_VOICE.get(kind, "")
+            runs.append((look.signs.marks[kind], look.strong[voice] if voice else look.bright))
+        else:
+            runs.append((look.signs.dot if found.wide <= 1 or column % found.wide == 0 else " ", look.faint if column < upto else look.rule))
+    return runs
+
+
+def _acted(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
+    signs = {"upper": look.signs.upper, "lower": look.signs.lower, "block": look.signs.block, "bang": "!"}
+    cursor = found.column(max(0, state.tick)) if ahead else -1
+    runs: list[Run] = []
+    for column in range(found.columns):
+        first, behind = found.span(column)
+        sources = past.acted[first:behind].strip()
+        if not sources:
+            runs.append((look.signs.line if column == cursor else " ", look.notice if column == cursor else look.rule))
+            continue
+        source = "d" if "d" in sources else sources[0]
+        voice, sign = _ACTED.get(source, ("", "lower"))
+        if found.wide > 1 and sign == "bang" and column % found.wide:
+            runs.append((" ", look.strong[voice]))
+        else:
+            runs.append((signs[sign], look.notice if column == cursor else look.strong[voice]))
+    return runs
+
+
+def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
+    """Return a plot of the score over the ticks: `height` rows, the last one the axis."""
+    found = track(total(state, view), width - 8)
+    past = Overview(scores=tuple(state.history.scores), ticks=found.ticks)
+    values = _values(past, found)[: found.column(max(0, state.tick)) + 1 if state.tick >= 0 else 0]
+    top = max((*values, 1.0))
+    step = next((one for one in (1, 2, 4, 5, 10, 20, 25, 50, 100, 200, 500, 1000, 5000) if top / one <= max(1, height - 1)), 10_000)
+    top = -(-top // step) * step
+    bars = look.signs.bars
+    rows: list[Row] = []
+    lines = max(1, height - 1)
+    for line in range(lines):
+        low, high = top * (lines - 1 - line) / lines, top * (lines - line) / lines
+        text = "".join(bars[0 if value <= low else min(len(bars) - 1, max(1, round((min(value, high) - low) / (high - low) * (len(bars) - 1))))] for value in values)
+        every = max(1, lines // 4)
+        label = f"{high:>5g} " if line % every == 0 else "      "
+        rows.append(finish(((label, look.dim), (text, look.plot)), width, look))
+    axis = "".join(f"{tick:<{max(1, found.column(tick + found.ticks // 4) - found.column(tick)) if tick + found.ticks // 4 < found.ticks else 1}}" for tick in range(0, found.ticks, max(1, found.ticks // 4)))
+    rows.append(finish((("    0 ", look.dim), (axis[: width - 7], look.faint)), width, look))
+    return rows
+
+
+def event_rows(state: ViewState, look: Look, width: int, height: int) -> list[Row]:
+    """Return the newest notes, oldest first, each in its voice's colour."""
+    shown: list[Note] = state.notes[-height:]
+    rows = []
+    for note in shown:
+        style = look.voice[note.voice] if note.voice else look.text
+        rows.append(finish(((f"{note.tick:>5}  ", look.dim), (note.text, style)), width, look))
+    return rows

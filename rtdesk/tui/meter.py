@@ -1,0 +1,151 @@
+"""The budget meter, the heart of the screen: what is left of this tick. Pure.
+
+It drains through the tick: the spent part is a thin line, the planner's rest is solid, the reactor's window a textured stretch
+at the end. The instants at which the reactor woke and answered stand in the row below. In wall time it counts seconds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rich.style import Style
+
+from replays.notes import why
+from replays.reduce import ViewState
+from rtdesk.tui.looks import Look
+from rtdesk.tui.runs import Row, Run, finish, rule
+from rtdesk.tui.views import View
+
+__all__ = ["Window", "alarm", "meter_rows", "window"]
+
+ALARM = 0.25
+"""Share of a tick for which the default action of the tick before is still shouted."""
+
+
+class Window(NamedTuple):
+    """A tick's budget in one unit, tokens or seconds, counted from the tick's first instant."""
+
+    total: float
+    wakes: float | None
+    """Where the reactor's window begins."""
+    now: float
+    answered: float | None
+    unit: str
+
+    @property
+    def left(self) -> float:
+        return max(0.0, self.total - self.now)
+
+    @property
+    def share(self) -> float:
+        return min(1.0, self.now / self.total) if self.total else 0.0
+
+
+def window(state: ViewState, view: View) -> Window | None:
+    """Return the running tick's window, or None before the first tick or where nothing is budgeted."""
+    status, answer = view.status, state.answer
+    if state.start_at is not None and state.end_at is not None:
+        start = state.start_at
+        now = max(state.now_at, status.at if status.at is not None else 0)
+        wakes = state.guidance_at - start if state.guidance_at is not None else None
+        answered = answer.at - start if answer is not None and answer.at is not None else None
+        total = state.end_at - start
+        return Window(total, wakes, min(max(0, now - start), total), answered, "tokens")
+    if state.deadline_ns is not None:
+        budget = state.header.tick_budget_s if state.header is not None else None
+        start_ns = state.deadline_ns - int(budget * 1e9) if budget else state.start_ns
+        now_ns = status.t_ns if status.t_ns is not None else state.now_ns
+        total_s = (state.deadline_ns - start_ns) / 1e9
+        wakes_s = (state.reactor_ns - start_ns) / 1e9 if state.reactor_ns is not None else None
+        answered_s = (answer.t_ns - start_ns) / 1e9 if answer is not None else None
+        return Window(total_s, wakes_s, min(max(0.0, (now_ns - start_ns) / 1e9), total_s), answered_s, "s")
+    return None
+
+
+def alarm(state: ViewState, share: float) -> bool:
+    """Whether the tick before ended without an answer and that is still news."""
+    last = state.last
+    return last is not None and last.source == "default" and last.tick == state.tick - 1 and share < ALARM
+
+
+def meter_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+    """Return three rows: heading, bar, and what stands at which instant."""
+    span = window(state, view)
+    head = rule(look, "", "this tick", (), "", width)
+    if span is None:
+        word = "waiting for the first tick" if state.tick < 0 else "no budget: nobody thinks"
+        return [head, finish(((look.signs.line * (width - 1), look.rule),), width, look), finish((("  " + word, look.dim),), width, look)]
+    inner = width - 2
+    return [head, _bar(span, look, inner, width), _labels(state, span, look, inner, width)]
+
+
+def _bar(span: Window, look: Look, inner: int, width: int) -> Row:
+    signs = look.signs
+    scale = inner / span.total if span.total else 0.0
+    border = round(span.wakes * scale) if span.wakes is not None else inner
+    spent = span.now * scale
+    whole = int(spent)
+    runs: list[Run] = [(" ", look.base)]
+    runs.append((signs.line * min(whole, inner), look.rule))
+    at = min(whole, inner)
+    if at < border:
+        if look.rgb and not signs.ascii:
+            # The border cell drains in eighths, so that slow motion moves and does not jump.
+            part = signs.parts[int((spent - whole) * 8)]
+            if part:
+                runs.append((part, look.paint("bg", "planner")))
+                at += 1
+        runs.append((signs.block * max(0, border - at), look.voice["planner"]))
+    runs.append((signs.shade * (inner - max(at, border)), look.voice["reactor"]))
+    return finish(runs, width, look)
+
+
+def _labels(state: ViewState, span: Window, look: Look, inner: int, width: int) -> Row:
+    if span.unit == "tokens":
+        number, rest = f"{int(span.left):>7,}", f" of {int(span.total):,} tokens left"
+    else:
+        number, rest = f"{span.left:>6.2f}", f" of {span.total:.1f} s left"
+    runs: list[Run] = [(number, look.bright), (rest, look.dim)]
+    at = len(number) + len(rest)
+    for text, style, start in _marks(state, span, look, inner, width, at + 2):
+        if start < at + 1 or start + len(text) > width:
+            continue
+        runs += [(" " * (start - at), look.base), (text, style)]
+        at = start + len(text)
+    return finish(runs, width, look)
+
+
+def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, room: int) -> list[tuple[str, Style, int]]:
+    """Return (text, style, column) of what is written under the bar, left to right."""
+    scale = inner / span.total if span.total else 0.0
+    up = look.signs.up
+    out: list[tuple[str, Style, int]] = []
+    last = state.last
+    if last is not None and alarm(state, span.share):
+        out.append((f"no answer in time: default {last.letter}, {why(last.reason)}", look.strong["default"], room))
+        room += len(out[0][0]) + 2
+    if span.wakes is None:
+        return out
+    wakes = 1 + min(inner - 1, round(span.wakes * scale))
+    woken = state.woke is not None
+    style = look.voice["reactor"] if woken else look.dim
+    text = next((one for one in (f"reactor {'woke' if woken else 'wakes'} {up}", f"{'woke' if woken else 'wakes'} {up}", up) if wakes - len(one) + 1 >= room), "")
+    end = room
+    if text:
+        out.append((text, style, wakes - len(text) + 1))
+        end = wakes + 2
+    answer = state.answer
+    if answer is not None and span.answered is not None:
+        column = 1 + min(inner - 1, round(span.answered * scale))
+        strong = look.strong["reactor"] if answer.letter else look.strong["default"]
+        says = f"answers {answer.letter}" if answer.letter else f"no answer: {answer.why or 'none'}"
+        start = max(end, column)
+        if start + len(says) + 2 <= width:
+            out.append((f"{up} {says}", strong, start))
+        else:
+            start = max(end, column - len(says) - 1)
+            if start + len(says) + 2 <= width:
+                out.append((f"{says} {up}", strong, start))
+            else:
+                out.append((says, strong, max(end, width - len(says))))
+    return out

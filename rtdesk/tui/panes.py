@@ -1,0 +1,278 @@
+"""The two stream panes: heading rule, pinned lines, running tail. Pure.
+
+Pinned lines answer "what does it want, and does that still hold?"; the tail is allowed to be a waterfall. The line being
+written is bright, what stands above it is softer, and what belongs to an older turn is dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.style import Style
+
+from replays.clean import clean
+from replays.clean import width as cells
+from replays.events import Part
+from replays.plans import Cell, PlanLine, where
+from replays.reduce import ViewState
+from replays.streams import StreamState
+from rtdesk.tui.looks import STRATEGY, Look
+from rtdesk.tui.runs import Row, Run, blank, finish, rule
+from rtdesk.tui.views import View
+from rtdesk.tui.wrap import Line, last_rows, rows_at
+
+__all__ = ["planner_pane", "reactor_pane", "tail_height"]
+
+
+def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
+    stream = state.planner
+    rows = [_planner_head(state, look, width)]
+    pins = _planner_pins(state, look, width)
+    rows += pins[: _pin_count(height)]
+    if stream.segments:
+        rows.append(_segments(stream, look, width))
+    return _with_tail(rows, state, stream, view, look, width, height, "planner")
+
+
+def reactor_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
+    rows = [_reactor_head(state, look, width), _answer(state, look, width)]
+    return _with_tail(rows, state, state.reactor, view, look, width, height, "reactor")
+
+
+def tail_height(state: ViewState, voice: str, height: int) -> int:
+    """Return how many rows of a pane are tail, for scrolling by pages."""
+    if voice == "reactor":
+        return max(0, height - 2 - (height >= 10))
+    return max(0, height - 1 - _pin_count(height) - bool(state.planner.segments) - (height >= 10))
+
+
+def _pin_count(height: int) -> int:
+    return 3 if height >= 12 else 2
+
+
+def _clock(state: ViewState, at: int | None, t_ns: int | None = None) -> str:
+    """Return an instant as the reader counts it: tokens, or seconds, since the tick began."""
+    if at is not None and state.start_at is not None:
+        return f"{at - state.start_at:,}"
+    if t_ns is not None:
+        return f"{max(0.0, (t_ns - state.start_ns) / 1e9):.1f} s"
+    return "?"
+
+
+def _planner_head(state: ViewState, look: Look, width: int) -> Row:
+    stream = state.planner
+    count = f"{stream.tokens:>6,} tok" if width >= 44 else f"{stream.tokens:>6,}"
+    if stream.generation < 0:
+        return rule(look, "planner", "planner", ("waiting for its first turn", "waiting"), count, width)
+    turn, behind = stream.generation, max(0, state.tick - stream.generation)
+    if stream.running:
+        if behind == 0:
+            notes: Sequence[str] = (f"thinks about turn {turn}, the one now running", f"thinks about turn {turn}", f"turn {turn}")
+        else:
+            notes = (f"thinks about turn {turn}, now {state.tick}: {behind:>2} behind", f"thinks about turn {turn}, {behind:>2} behind", f"turn {turn}, {behind:>2} behind", f"turn {turn}")
+    else:
+        done = {"stop": "done with", "cancelled": "dropped", "length": "cut at its limit on", "budget": "cut at its budget on"}.get(stream.finish or "stop", "failed on")
+        notes = (f"{done} turn {turn}, idle until the next tick", f"{done} turn {turn}, idle", f"turn {turn}, idle")
+    return rule(look, "planner", "planner", notes, count, width)
+
+
+def _pin(look: Look, voice: str, word: str, runs: Sequence[Run], width: int, *, strong: bool = True) -> Row:
+    bar = (look.signs.bar, look.voice[voice])
+    label = (f" {word:<7}", look.strong[voice] if strong else look.dim)
+    return finish((bar, label, *runs), width, look)
+
+
+def _planner_pins(state: ViewState, look: Look, width: int) -> list[Row]:
+    pins = state.pins
+    plan = pins.best if pins.best is not None else state.plan
+    word = "best" if plan is pins.best else "plan"
+    rows = [_pin(look, "planner", word, _plan_runs(state, plan, look, width - 9), width)]
+    if pins.goal:
+        old = pins.goal_turn != state.planner.generation
+        rows.append(_pin(look, "planner", "goal", ((pins.goal, look.dim if old else look.text), _since(pins.goal_turn, old, look)), width))
+    else:
+        rows.append(_pin(look, "planner", "goal", (("none named yet", look.dim),), width))
+    if pins.warnings:
+        old = pins.warned != state.planner.generation
+        runs: list[Run] = [(pins.warnings[0], look.dim if old else look.text)]
+        if len(pins.warnings) > 1:
+            runs.append((f"  (+{len(pins.warnings) - 1})", look.dim))
+        rows.append(_pin(look, "planner", "warn", runs, width, strong=not old))
+    else:
+        rows.append(_pin(look, "planner", "warn", (("nothing", look.dim),), width, strong=False))
+    return rows
+
+
+def _since(turn: int, old: bool, look: Look) -> Run:
+    return (f"  from turn {turn}" if old else "", look.dim)
+
+
+def _plan_runs(state: ViewState, plan: PlanLine | None, look: Look, room: int) -> list[Run]:
+    if plan is None:
+        return [("no line yet", look.dim)]
+    coming = [step for step in plan.steps if step.turn >= state.tick]
+    stale = state.holds is False and plan is state.pins.best
+    if not coming:
+        return [(f"ran out at turn {plan.steps[-1].turn}", look.dim)]
+    if stale:
+        note = f"{look.signs.hollow} stale: made for {where(state.expected)}, now at {where(state.stands)}   "
+        runs: list[Run] = [(note, look.bright)]
+    else:
+        runs = [(f"{look.signs.diamond} ", look.voice["planner"])]
+    used = sum(cells(text) for text, _ in runs)
+    note = _note(plan.note)
+    shown = 0
+    for step in coming:
+        cell: Cell | None = step.to or step.start
+        turn, what = f"{step.turn} ", f"{step.letter}{where(cell).replace('lane ', '') if cell else ''}  "
+        spare = room - used - len(turn) - len(what)
+        if spare < 2 or (shown >= 3 and note and spare < len(note) + 2):
+            break
+        runs += [(turn, look.dim), (what, look.dim if stale else look.bright if shown == 0 else look.text)]
+        used += len(turn) + len(what)
+        shown += 1
+    if shown < len(coming):
+        runs.append((look.signs.ellipsis + " ", look.dim))
+        used += 2
+    if note and room - used > 8:
+        runs.append((note, look.dim))
+    return runs
+
+
+def _note(note: str) -> str:
+    """Return the first clause of what the thinker says of its line."""
+    for border in (", ", "; ", " and ", ". "):
+        note = note.split(border, 1)[0]
+    return note.rstrip(".").removeprefix("It ")
+
+
+def _segments(stream: StreamState, look: Look, width: int) -> Row:
+    """Return the steered run as one strip: width by tokens, letter and colour by strategy, what is over budget in the alarm's colour."""
+    done = stream.segments
+    used = sum(one.tokens for one in done)
+    open_tokens = max(1, stream.tokens - used) if done and done[-1].finish is None else 0
+    weights = [max(1, one.tokens or (open_tokens if one is done[-1] else 1)) for one in done]
+    room = width - 2
+    while len(weights) > room:
+        done, weights = done[1:], weights[1:]
+    total, at, spent = sum(weights), 0, 0
+    runs: list[Run] = [(look.signs.bar, look.voice["planner"]), (" ", look.base)]
+    for one, weight in zip(done, weights):
+        spent += weight
+        upto = max(at + 1, round(spent / total * room))
+        letter = STRATEGY.get(one.strategy.lower(), one.strategy[:1].upper() or "?")
+        style = look.strong["default"] if one.over else look.segment.get(one.strategy.lower(), look.text)
+        fill = look.signs.shade if "forced" in one.flags else look.signs.line
+        runs.append((letter + fill * (upto - at - 1), style))
+        at = upto
+    return finish(runs, width, look)
+
+
+def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
+    stream, answer = state.reactor, state.answer
+    spent = stream.tick_tokens
+    budget = state.reactive_budget
+    count = f"{spent:>5,} of {budget:,} tok" if budget and width >= 70 else f"{spent:>6,} tok"
+    if state.tick < 0:
+        notes: Sequence[str] = ("waiting for its first turn", "waiting")
+    elif state.woke is None:
+        when = _clock(state, state.guidance_at, state.reactor_ns)
+        notes = (f"asleep until {when}", f"until {when}", "asleep")
+    elif answer is None:
+        when = _clock(state, state.woke if state.start_at is not None else None, state.woke)
+        notes = (f"awake since {when}, thinks about turn {state.tick}", f"awake since {when}", "awake")
+    elif answer.letter is None:
+        notes = (f"gave no answer: {answer.why or 'none'}", "no answer")
+    else:
+        when = _clock(state, answer.at, answer.t_ns)
+        notes = (f"answered at {when}", f"at {when}")
+    return rule(look, "reactor", "reactor", notes, count, width)
+
+
+def _answer(state: ViewState, look: Look, width: int) -> Row:
+    answer = state.answer
+    if answer is None:
+        word = look.signs.wait if state.woke is not None else "not yet"
+        return _pin(look, "reactor", "answer", ((f" {word}", look.dim),), width)
+    if answer.letter is None:
+        return _pin(look, "reactor", "answer", ((" none ", look.chip["default"]), (f"  {answer.why or ''}", look.voice["default"])), width)
+    runs: list[Run] = [(f" {answer.letter} ", look.chip["reactor"])]
+    if answer.agrees is not None:
+        runs.append(("  plan agrees" if answer.agrees else "  not the plan's letter", look.text))
+    if answer.reason:
+        runs.append((f"  {answer.reason}", look.dim))
+    return _pin(look, "reactor", "answer", runs, width)
+
+
+def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: View, look: Look, width: int, height: int, voice: str) -> list[Row]:
+    if height >= 10:
+        rows.append(blank(width, look))
+    count = height - len(rows)
+    if count <= 0:
+        return rows[:height]
+    if view.prompts:
+        rows += _prompt(state, stream, look, width, count)
+    else:
+        rows += _tail(stream, view.anchors.get(voice), look, width, count, voice)
+    return rows
+
+
+def _tail(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str) -> list[Row]:
+    text = stream.text
+    room = width - 3
+    follow = anchor is None
+    if follow:
+        lines = last_rows(text, room, count)
+    else:
+        lines = rows_at(text, room, count, (anchor or 0) - stream.dropped)
+    rows: list[Row] = []
+    begins = max((border.offset for border in stream.borders if border.kind == "turn"), default=0) - stream.dropped
+    last_line = lines[-1] if lines else None
+    live = follow and stream.running and last_line is not None
+    current = -1
+    if live:
+        # Every row of the line being written is bright, not only its last.
+        current = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].first), 0)
+    style = look.soft
+    for i, line in enumerate(lines):
+        if line.first or not rows:
+            style = _tail_style(line, begins, look, voice)
+        shown = look.text if live and i >= current and style is look.soft else style
+        runs: list[Run] = [("  " + line.text, shown)]
+        if live and line is last_line and cells(line.text) < room:
+            runs.append((look.signs.cursor, look.voice[voice]))
+        rows.append(finish(runs, width, look))
+    rows += [blank(width, look)] * (count - len(rows))
+    if not follow:
+        below = stream.said - stream.dropped - (lines[-1].offset if lines else 0)
+        rows[-1] = finish(((f"  scrolled back, {below:,} characters below; End follows again", look.notice),), width, look)
+    return rows
+
+
+_KEYWORDS = ("Best line", "GOAL")
+
+
+def _tail_style(line: Line, begins: int, look: Look, voice: str) -> Style:
+    if line.offset < begins:
+        return look.faint
+    if line.first and (line.text.startswith(_KEYWORDS) or "\\boxed{" in line.text):
+        return look.voice[voice]
+    return look.soft
+
+
+def _prompt(state: ViewState, stream: StreamState, look: Look, width: int, count: int) -> list[Row]:
+    texts = state.header.texts if state.header is not None else {}
+    parts: list[str] = []
+    for part in stream.prompt:
+        if not isinstance(part, Part):
+            parts.append(part)
+        elif part.text is not None:
+            parts.append(texts.get(part.text, f"[text {part.text}]"))
+        elif part.obs is not None:
+            parts.append(state.text if part.obs == state.tick else f"[observation of turn {part.obs}]")
+        else:
+            parts.append(f"\n[planner's text of turn {part.trace}, bytes {part.start:,} to {part.upto:,}]\n")
+    text = clean("".join(parts)[-24_000:]) or "no prompt recorded"
+    lines = rows_at(text, width - 3, count, 0)
+    rows = [finish((("  " + line.text, look.soft),), width, look) for line in lines]
+    return rows + [blank(width, look)] * (count - len(rows))

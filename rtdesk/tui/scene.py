@@ -1,0 +1,293 @@
+"""The whole screen as rows of styled text, from the reducer's state, a look and a size. Pure: no Textual, no clock, no file.
+
+    parts = scene(state, view, look, arrange(120, 36))      # {"head": [row], "left": [...], ...}
+
+Each part is a list of rows of the part's exact width and height. Most tests assert on these rows and need no app.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from replays.clean import one_line
+from replays.notes import why
+from replays.reduce import ViewState
+from rtdesk.tui.board import STEP, Overlay, draw_board
+from rtdesk.tui.history import event_rows, history_rows, plot_rows
+from rtdesk.tui.layout import MINIMUM, Layout, Rect
+from rtdesk.tui.looks import Look
+from rtdesk.tui.meter import alarm, meter_rows, window
+from rtdesk.tui.panes import planner_pane, reactor_pane
+from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
+from rtdesk.tui.views import View
+
+__all__ = ["PART", "scene"]
+
+_VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "policy": "planner", "human": "person", "default": "default"}
+_SOURCE = {"forced": "reactor, forced", "human": "you", "plan": "plan", "program": "program"}
+
+
+def scene(state: ViewState, view: View, look: Look, layout: Layout) -> dict[str, list[Row]]:
+    """Return every part's rows."""
+    return {part: PART[part](state, view, look, layout) for part in layout.parts}
+
+
+def _exact(rows: Sequence[Row], rect: Rect, look: Look) -> list[Row]:
+    rows = list(rows[: rect.height])
+    return rows + [blank(rect.width, look)] * (rect.height - len(rows))
+
+
+def head(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    """Return the head: brand, what runs, which tick, how it runs; below the minimum size a polite line alone."""
+    rect = layout.parts["head"]
+    if layout.small:
+        return _exact(_too_small(look, layout), rect, look)
+    if rect.height == 0:
+        return []
+    left: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)]
+    header = state.header
+    if header is not None:
+        left += [(one_line(header.game, 30), look.bright), (f" {header.load} {look.signs.dot} seed {header.seed}   ", look.dim), (one_line(header.agent, 30), look.bright)]
+        if rect.width >= 100:
+            names = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
+            left.append((" " + " + ".join(names), look.dim))
+    return [spread(left, _running(state, view, look, rect.width), rect.width, look)]
+
+
+def _running(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
+    status, signs = view.status, look.signs
+    total = status.ticks or state.total_ticks or (view.spec.max_ticks if view.spec is not None else None)
+    runs: list[Run] = []
+    if view.jump:
+        runs += [("go to tick ", look.dim), (view.jump + signs.cursor, look.bright), ("   ", look.base)]
+    if state.tick >= 0:
+        last = total - 1 if status.mode == "replay" and total else total
+        runs += [("tick ", look.dim), (f"{state.tick:>3}", look.bright), (f" of {last}" if last is not None else "", look.dim), ("   ", look.base)]
+    play = status.play
+    if state.end is not None and status.mode == "live":
+        play = "ended"
+    sign = {"paused": signs.pause, "waiting": signs.wait, "ended": "x" if signs.ascii else "■"}.get(play, signs.bullet if status.mode == "live" else signs.play)
+    word = {"playing": status.mode, "paused": "paused", "waiting": "waiting", "ended": "ended"}.get(play, play)
+    if status.mode == "replay":
+        word = "replay" if play == "playing" else play
+    runs += [(sign + " ", look.dim), (f"{word:<6}", look.bright)]
+    speed = ""
+    if status.mode == "replay":
+        speed = f"{status.speed:g}x"
+    elif status.rate is not None:
+        speed = _rate(status.rate, state.tick_budget)
+    if speed:
+        runs.append((f"  {speed:>8}" if width >= 100 else f" {speed:>6}", look.dim))
+    runs.append((" ", look.base))
+    return runs
+
+
+def _rate(rate: float, budget: int | None) -> str:
+    if rate <= 0:
+        return "held"
+    if rate >= 0.1 or not budget:
+        return f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s"
+    return f"{rate * budget:,.0f} tok/s"
+
+
+def _too_small(look: Look, layout: Layout) -> list[Row]:
+    width = layout.width
+    need, have = f"{MINIMUM[0]}x{MINIMUM[1]}", f"{layout.width}x{layout.height}"
+    text = next((one for one in (f"rtdesk needs {need} cells, this terminal has {have}; the game goes on", f"needs {need}, has {have}", need) if len(one) <= width), need)
+    return [blank(width, look)] * ((layout.height - 1) // 2) + [finish((((" " * ((width - len(text)) // 2)) + text, look.text),), width, look)]
+
+
+def left(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    """Return board, who decided, facts, and where there is room the score plot and the event list."""
+    rect = layout.parts["left"]
+    if rect.height == 0:
+        return []
+    width = rect.width - 1
+    title = view.spec.title.lower() if view.spec is not None else "board"
+    rows = [rule(look, "", "board" if view.spec is None else title, (), "", width)]
+    rows += _board(state, view, look, layout, width)
+    facts = _facts(state, view, look, width)
+    decided = _decided(state, view, look, width)
+    room = rect.height - len(rows)
+    if room > 1 + len(facts):
+        rows.append(blank(width, look))
+    rows.append(decided)
+    rows += facts[: max(0, rect.height - len(rows))]
+    room = rect.height - len(rows)
+    if room >= 9:
+        plot = min(9, max(5, room // 3))
+        most = f"{view.spec.points_max:g} {view.spec.points_name} = 1.0" if view.spec is not None else ""
+        rows += [blank(width, look), rule(look, "", "score", (), most, width), *plot_rows(state, view, look, width, plot)]
+        room = rect.height - len(rows)
+    if room >= 4:
+        rows += [blank(width, look), rule(look, "", "events", (), "", width), *event_rows(state, look, width, room - 2)]
+    return [(*row, (" ", look.base)) for row in _exact(rows, Rect(0, 0, width, rect.height), look)]
+
+
+def _board(state: ViewState, view: View, look: Look, layout: Layout, width: int) -> list[Row]:
+    board = view.board
+    if board is None:
+        rows = 8 * layout.cell[1] + layout.axes
+        return [blank(width, look)] * (rows // 2) + [finish((("  waiting for tick 0", look.dim),), width, look)] + [blank(width, look)] * (rows - rows // 2 - 1)
+    drawn = draw_board(board, look, layout.cell, overlay(state, view), axes=layout.axes)
+    wide = columns(drawn[0]) if drawn else 0
+    margin = max(0, (width - wide) // 2) if not layout.axes else max(0, (width - wide - 2) // 2)
+    pad: Run = (" " * margin, look.base)
+    return [finish((pad, *row), width, look) for row in drawn]
+
+
+def overlay(state: ViewState, view: View) -> Overlay:
+    """Return what thinkers mean to do, in cells of the board."""
+    board = view.board
+    if board is None:
+        return Overlay()
+    me = next((entity for entity in reversed(board.entities) if entity.role == "player" and entity.kind != "body"), None)
+    here = (me.x, me.y) if me is not None else None
+    path: list[tuple[int, int]] = []
+    best = state.pins.best
+    holds = state.holds is not False
+    if best is not None and here is not None:
+        for step in best.steps:
+            cell = step.to
+            if step.turn < state.tick or cell is None:
+                continue
+            spot = (here[0], cell[0]) if len(cell) == 1 else (cell[0], cell[1])
+            if spot != here and spot not in path:
+                path.append(spot)
+    arrow, letter, voice = None, "", "reactor"
+    answer = state.answer
+    if answer is not None and answer.letter:
+        letter = answer.letter
+    elif state.key:
+        letter, voice = state.key, "person"
+    if letter in STEP and here is not None:
+        dx, dy = STEP[letter]
+        arrow = (here[0] + dx, here[1] + dy)
+    return Overlay(tuple(path[:14]), holds, arrow, letter, voice)
+
+
+def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
+    """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
+    answer, last = state.answer, state.last
+    span = window(state, view)
+    if answer is not None and answer.letter and (last is None or last.tick < state.tick):
+        note = {True: "plan agrees", False: "not the plan's", None: "no plan line"}[answer.agrees]
+        return finish(((" ", look.base), (f" {answer.letter} ", look.chip["reactor"]), (" reactor", look.strong["reactor"]), ("  " + note, look.dim)), width, look)
+    if last is None:
+        return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (" nobody has acted yet", look.dim)), width, look)
+    voice = _VOICE.get(last.source, "")
+    note = why(last.reason) if last.source == "default" else {True: "plan agreed", False: f"plan said {last.plan}", None: ""}[last.agrees]
+    loud = alarm(state, span.share if span is not None else 0.0)
+    said = look.strong[voice] if voice else look.bright
+    return finish(
+        ((" ", look.base), (f" {last.letter} ", look.chip[voice]), (f" {_SOURCE.get(last.source, last.source)}", said), ("  " + note, look.voice["default"] if loud else look.dim)),
+        width,
+        look,
+    )
+
+
+def _facts(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+    def pair(word: str, value: str, voice: str = "") -> list[Run]:
+        return [(f" {word}  ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
+
+    facts = [*pair("score", f"{state.score:>4g}")]
+    for word, value in view.board.status if view.board is not None else ():
+        if columns(facts) + len(word) + len(value) + 4 < width - 14 and word not in ("turns left",):
+            facts += pair(word, f"{value:>2}")
+    facts += pair("defaults", f"{state.defaults:>2}", "default" if state.defaults else "")
+    if state.late:
+        facts += pair("late", f"{state.late:>2}", "default")
+    if state.faults:
+        facts += pair("faults", f"{state.faults:>2}", "default")
+    rows = [finish(facts, width, look), _last(state, look, width), _plan_age(state, look, width)]
+    rows.append(finish(_pace(state, look, width), width, look))
+    if view.dropped:
+        rows.append(finish(((f" slow terminal: {view.dropped} frames not drawn", look.dim),), width, look))
+    return rows
+
+
+def _last(state: ViewState, look: Look, width: int) -> Row:
+    count = min(16, max(4, (width - 8) // 2))
+    history = state.history
+    runs: list[Run] = [(" last   ", look.dim)]
+    for source, letter in list(zip(history.acted, history.letters))[-count:]:
+        voice = {"d": "default", "h": "person"}.get(source, "")
+        runs.append((f"{'!' if source == 'd' else letter} ", look.strong[voice] if voice else look.text))
+    return finish(runs, width, look)
+
+
+def _plan_age(state: ViewState, look: Look, width: int) -> Row:
+    best = state.pins.best
+    if best is None:
+        words: list[Run] = [("none yet", look.dim)]
+    else:
+        age = max(0, state.tick - best.generation)
+        made = "of this turn" if age == 0 else f"{age} turn{'s' if age > 1 else ''} old"
+        holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("says nothing here", look.dim)}[state.holds]
+        words = [(f"{made}, ", look.text), holds]
+    return finish(((" plan   ", look.dim), *words), width, look)
+
+
+def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
+    tpot, ttft = state.planner.tpot_s, state.planner.ttft_s
+    if state.header is not None and "planner" not in state.header.backends:
+        tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
+    runs: list[Run] = [(" TPOT   ", look.dim), (_ms(tpot), look.text), ("  TTFT ", look.dim), (_ms(ttft), look.text)]
+    return runs
+
+
+def _ms(seconds: float | None) -> str:
+    if seconds is None:
+        return "-".rjust(8)
+    value = seconds * 1000
+    return (f"{value:.2f} ms" if value < 10 else f"{value:.0f} ms" if value < 10_000 else f"{seconds:.1f} s").rjust(8)
+
+
+def planner(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    rect = layout.parts["planner"]
+    if rect.height == 0:
+        return []
+    return _exact(planner_pane(state, view, look, rect.width, rect.height), rect, look)
+
+
+def reactor(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    rect = layout.parts["reactor"]
+    if rect.height == 0:
+        return []
+    return _exact(reactor_pane(state, view, look, rect.width, rect.height), rect, look)
+
+
+def meter(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    rect = layout.parts["meter"]
+    if rect.height == 0:
+        return []
+    rows = meter_rows(state, view, look, rect.width)
+    if layout.history >= 3:
+        rows.append(blank(rect.width, look))
+    rows += history_rows(state, view, look, rect.width, layout.history)
+    return _exact(rows, rect, look)
+
+
+def foot(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
+    rect = layout.parts["foot"]
+    if rect.height == 0:
+        return []
+    if view.notice:
+        return [finish(((" " + view.notice + " ", look.notice),), rect.width, look)]
+    runs: list[Run] = []
+    for key, what in view.keys:
+        more: list[Run] = [(" " + key, look.key), (f" {what}  ", look.dim)]
+        if columns(runs) + columns(more) > rect.width:
+            break
+        runs += more
+    return [finish(runs, rect.width, look)]
+
+
+PART: dict[str, Callable[[ViewState, View, Look, Layout], list[Row]]] = {
+    "head": head,
+    "left": left,
+    "planner": planner,
+    "reactor": reactor,
+    "meter": meter,
+    "foot": foot,
+}

@@ -1,0 +1,66 @@
+"""What the scene is given besides the reducer's state: how the source runs, what the person has scrolled to. Plain values."""
+
+from __future__ import annotations
+
+import msgspec
+
+from games.base import Board, GameSpec
+
+__all__ = ["Overview", "Status", "View"]
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """How a source runs right now."""
+
+    mode: str = "live"
+    """live or replay."""
+    play: str = "playing"
+    """playing, paused, waiting (for the first tick, or for a slow server) or ended."""
+    rate: float | None = None
+    """Ticks a second; None where time is the wall's or nothing is paced."""
+    speed: float = 1.0
+    """Replay: times the recorded pace."""
+    at: float | None = None
+    """The instant now, in virtual tokens, where the source knows it better than the newest token."""
+    t_ns: int | None = None
+    """The instant now, ns since episode start."""
+    ticks: int | None = None
+    """How many ticks there are, or can be."""
+    human: tuple[str, ...] = ()
+    """Letters a person may play; empty when nobody at this desk plays."""
+    paceable: bool = True
+    """Whether speed can be changed: not in wall time."""
+    title: str = ""
+    """Name of the file, for a replay."""
+    note: str = ""
+    """One line the source wants shown."""
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole recording at a glance: one character a tick, as in `History`."""
+
+    acted: str = ""
+    marks: str = ""
+    scores: tuple[tuple[int, float, float], ...] = ()
+    ticks: int = 0
+
+
+class View(msgspec.Struct, kw_only=True):
+    """What the app hands to the scene for a frame."""
+
+    status: Status = Status()
+    board: Board | None = None
+    spec: GameSpec | None = None
+    overview: Overview | None = None
+    anchors: dict[str, int] = {}
+    """Stream -> offset (in everything it ever said) of the row its pane shows first; absent while it follows."""
+    notice: str = ""
+    """Shown in the foot instead of the keys, for a moment."""
+    prompts: bool = False
+    """Panes show prompts instead of text."""
+    keys: tuple[tuple[str, str], ...] = ()
+    """(key, what it does) for the foot."""
+    jump: str = ""
+    """Digits typed so far, in a replay."""
+    dropped: int = 0
+    """Frames not drawn because the terminal had not taken the last one."""
