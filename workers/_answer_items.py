@@ -1,8 +1,9 @@
 r"""The actions inside a box or fence, as they stand there: tokens, then one pass over them. Rules 5 to 8 and 12 of `workers.answers`.
 
     items   = line, {line end, line};                 a line that is no such thing is prose, or illegal
-    line    = {[head] [label] action [other name] {comment} | separator | bullet | bracket round actions alone}
+    line    = {[head] [label] [verb] action [other name] {comment} | separator | bullet | bracket round actions alone}
     head    = "Turn" n mark | "Step" n mark | n "." | n ")" | "(" n ")"
+    label   = words such as "Final answer" with a colon    verb = one word such as "go"
     comment = bracket ... bracket directly behind | dash ... line end
 
 The surprise: a bracket or a dash means different things by what it holds or begins. Both questions are answered from tables made
@@ -152,6 +153,7 @@ class _Head(NamedTuple):
 _COUNTERS = {"TURN": "turn", "TICK": "turn", "STEP": "list", "MOVE": "list"}
 _LABELS = _set("ACTION ACTIONS ANSWER BEST CHOICE CHOSEN DECISION FINAL MOVE MOVES MY NEXT PLAN SEQUENCE THE")
 _LABEL_WORDS = 4
+_VERBS = _set("CHOOSE GO HEAD MOVE PRESS STEP TAKE TURN")
 _MORE = frozenset(("word", "num", "mark", "bad"))
 """Kinds that are more than actions and what may stand between them."""
 
@@ -219,6 +221,8 @@ class _Parser:
                 head, base, index = found, found.base, found.behind
             elif begins and (behind := self._label(index)) > index:
                 index = behind
+            elif self._values[index] in _VERBS and self._kinds[index + 1] == "act" and (begins or self._kinds[index - 1] == "sep"):
+                index += 1
             elif kind == "open":
                 behind = self._after_bracket(index, wanted=head is not None)
                 if behind < 0:
@@ -239,8 +243,8 @@ class _Parser:
         at = index + (base is not None)
         bracket = self._kinds[at] == "open"
         at += bracket
-        digits = self._kinds[at] == "num" or (base is not None and self._values[at].isdigit())
-        if not digits:
+        # Behind a word a digit is a number even in a game whose letters are digits.
+        if self._kinds[at] != "num" and not (base and self._kinds[at] == "act" and self._values[at].isdigit()):
             return None
         number = int(self._values[at])
         closed = self._kinds[at + 1] == "close"
@@ -266,6 +270,10 @@ class _Parser:
         if self._kinds[at] == "act" and other != name and self._actions[other] == self._actions[name]:
             index = at + 1
         while self._kinds[index] == "open":
+            head = self._head(index)
+            if head is not None and self._kinds[head.behind] == "act":
+                # `(1) U (2) L`: a number in brackets with an action behind it is no comment.
+                break
             index = self._after_comment(index)
         return index
 

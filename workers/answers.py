@@ -2,7 +2,7 @@ r"""How an answer text is read: letters for a tick (mode act), or letters for a 
 
 The one thing that surprises: nothing is guessed. An answer that is not clearly one of the game's actions is no answer, the game's
 default action applies, and the event says why. Prose is never searched for letters, so RIGHT is never R and I, and the pronoun I is
-never INTERACT. spec/cases part 2 is the source of the rules:
+never INTERACT. The rules:
 
 Where the answer stands
   1. Text in think blocks never counts: `strip_think`.
@@ -11,8 +11,8 @@ Where the answer stands
   3. Without a box the last code fence is read, without its info string. Without either there is no answer.
 What is taken away before reading
   4. Zero-width and control characters; full-width and styled letters and punctuation become plain ones.
-  5. Text wrappers, font and spacing macros, math delimiters, braces, quotes, markdown marks, list bullets, and a label with a colon in
-     front (`Answer: U`). A macro that is none of these is illegal.
+  5. Text wrappers, font and spacing macros, math delimiters, braces, quotes, markdown marks, list bullets; in front of an action a
+     label with a colon (`Answer: U`) and one verb (`go up`). A macro that is none of these is illegal.
   6. Behind an action: a comment in brackets, and a comment after a dash up to the end of its line. Brackets round actions alone are
      decoration, and dashes among actions alone are separators. An action's other name behind it (`U: UP`) is the same action.
 What an answer is

@@ -293,7 +293,9 @@ class Conductor:
         """Move the deadlines to come: time that was paused does not count."""
         self._wall_begin += by_ns
 
-    def _write_tick(self, **instants: int | None) -> None:
+    def _write_tick(
+        self, *, guidance_at: int | None = None, end_at: int | None = None, reactor_ns: int | None = None, deadline_ns: int | None = None
+    ) -> None:
         observation = self._game.observe()
         self._answer, self._fed_tick = None, self.tick
         self._emit.event(
@@ -303,7 +305,10 @@ class Conductor:
                 view=observation.view,
                 text=observation.text,
                 snapshot=self._game.snapshot() if self.tick == self._first else None,
-                **instants,
+                guidance_at=guidance_at,
+                end_at=end_at,
+                reactor_ns=reactor_ns,
+                deadline_ns=deadline_ns,
             )
         )
 

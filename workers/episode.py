@@ -43,7 +43,7 @@ def make_backend(config: Config, role: str) -> Backend:
     """Return the backend of `planner` or `reactor`."""
     spec = getattr(config, role)
     if not isinstance(spec, str):
-        return spec  # type: ignore[no-any-return]
+        return spec
     return backends.make(spec)
 
 

@@ -109,7 +109,7 @@ class Merger:
             while held and held[0][0] <= tick:
                 items.append(held.popleft()[1])
             taken[name] = items
-        events = [event for event in order_tick(taken["game"], taken["planner"], taken["reactor"]) if not isinstance(event, ev.Episode | ev.End)]
+        events: list[ev.AnyEvent] = [event for event in order_tick(taken["game"], taken["planner"], taken["reactor"]) if not isinstance(event, ev.Episode | ev.End)]
         for event in events:
             msgspec.structs.force_setattr(event, "seq", self.next_seq())
             if event.tick != tick:

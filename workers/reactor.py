@@ -211,7 +211,8 @@ class ReactorCore:
             stream.cancel()
         if stream.fault is not None:
             self._emit.event(ev.Fault(tick=tick, at=self._stamp(), component="reactor", what=stream.fault, done="default action"))
-            letters, why = None, "fault"
+            letters: list[str] | None = None
+            why: str | None = "fault"
         else:
             reading = read_answer("".join(self._content), letters=self._cast.letters, mode="act", turn=tick, cut=finish != "stop")
             letters, why = reading.letters, reading.why

@@ -42,14 +42,14 @@ class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag
     """Base of the messages that steer a run and are never recorded."""
 
 
-class Ready(Control, tag="ready"):
+class Ready(Control, frozen=True, tag="ready"):
     """A child has started and stands at its readers."""
 
     role: str
     incarnation: int = 0
 
 
-class Mark(Control, tag="mark"):
+class Mark(Control, frozen=True, tag="mark"):
     """A thinker has released everything up to `upto`: exactly one a border, also when it is idle."""
 
     tick: int
@@ -62,7 +62,7 @@ class Mark(Control, tag="mark"):
     incarnation: int = 0
 
 
-class Grant(Control, tag="grant"):
+class Grant(Control, frozen=True, tag="grant"):
     """Shared throughput: `stream` may release from `begin` up to `upto`."""
 
     stream: str
@@ -70,7 +70,7 @@ class Grant(Control, tag="grant"):
     upto: int
 
 
-class Pace(Control, tag="pace"):
+class Pace(Control, frozen=True, tag="pace"):
     """Token x is due at t_ns + (x - at) / rate; rate 0 is a pause. `t_ns` is absolute monotonic."""
 
     at: int
@@ -78,18 +78,18 @@ class Pace(Control, tag="pace"):
     rate: float
 
 
-class Close(Control, tag="close"):
+class Close(Control, frozen=True, tag="close"):
     """The episode is over; everybody goes home."""
 
 
-class Command(Control, tag="command"):
+class Command(Control, frozen=True, tag="command"):
     """Desk to conductor: what a person asked for."""
 
     what: str
     value: str = ""
 
 
-class Death(Control, tag="death"):
+class Death(Control, frozen=True, tag="death"):
     """Desk to conductor: a child is gone; `restarts` says whether another incarnation follows."""
 
     role: str

@@ -9,6 +9,7 @@ one of the kinds of a generation's `finish` for a fault; anything else that is r
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -82,7 +83,7 @@ def spread(text: str, tokens: int) -> tuple[int, ...]:
         return ()
     points = len(text)
     borders = [points * i // tokens for i in range(tokens + 1)]
-    return tuple(len(text[a:b].encode()) for a, b in zip(borders, borders[1:]))
+    return tuple(len(text[a:b].encode()) for a, b in pairwise(borders))
 
 
 def cut(text: str, lens: tuple[int, ...], take: int) -> tuple[tuple[str, tuple[int, ...]], tuple[str, tuple[int, ...]]]:

@@ -31,7 +31,7 @@ from workers.episode import make_game, make_header
 from workers.errors import WorkerError
 from workers.live.child import WRITE_FAILED, Orders, Pipe
 from workers.live.child import main as child_main
-from workers.rings import Switchboard
+from workers.rings import RingReader, Switchboard, wait_any
 from workers.wire import Command, Death, Emitter, Piece, split
 
 __all__ = ["LiveRun"]
@@ -108,6 +108,7 @@ class LiveRun:
         self._closing = False
         self._closed = False
         self._emitter: Emitter | None = None
+        self._readers: dict[str, RingReader] = {}
         self._lines: deque[str] = deque(maxlen=LOG_LINES)
         shape = {"planner": config.planner is not None, "reactor": config.reactor is not None, "recorder": record is not None, "game": True}
         self._roles = tuple(name for name in ("recorder", "planner", "reactor", "game") if shape[name])
@@ -200,8 +201,7 @@ class LiveRun:
                 with suppress(ValueError):
                     part.process.close()
         # The last words: an end written while the children were being asked is still in the ring.
-        for _ in self.poll():
-            pass
+        self.poll_game()
         self._board.close()
         if hasattr(self, "_wake_read"):
             os.close(self._wake_read)
@@ -217,9 +217,16 @@ class LiveRun:
 
     def poll(self) -> list[ev.AnyEvent]:
         """Return what has come since the last call, never blocking; runs of tokens come as token events, one a frame."""
+        return self._poll(("game", "planner", "reactor"))
+
+    def poll_game(self) -> list[ev.AnyEvent]:
+        """The same for the game's ring alone: all that a desk without a screen needs."""
+        return self._poll(("game",))
+
+    def _poll(self, rings: tuple[str, ...]) -> list[ev.AnyEvent]:
         out: list[ev.AnyEvent] = []
-        for name, reader in getattr(self, "_readers", {}).items():
-            for item in split(reader.poll()):
+        for name in rings if self._readers else ():
+            for item in split(self._readers[name].poll()):
                 if isinstance(item, Piece):
                     out.append(
                         ev.Token(
@@ -257,8 +264,6 @@ class LiveRun:
 
     def wait(self, timeout: float) -> None:
         """Sleep until the game has written something, at most `timeout` seconds; for runs without a screen."""
-        from workers.rings import wait_any
-
         wait_any([self._readers["game"]], timeout, events_only=True)
 
     def log_lines(self) -> list[str]:

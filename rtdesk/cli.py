@@ -1,0 +1,286 @@
+"""The command line: what may be asked, and how every error becomes one line and an exit code.
+
+0 done; 1 the run failed; 2 bad usage or bad input; 130 interrupted. Nothing heavy is imported here: `rtdesk --help` loads
+click and nothing else of weight; each command imports what it needs when it runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+__all__ = ["cli", "run"]
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Exit(Exception):
+    """Leave with a code and, perhaps, one line on stderr."""
+
+    def __init__(self, code: int, line: str = "") -> None:
+        super().__init__(line)
+        self.code = code
+        self.line = line
+
+
+class Commands(click.Group):
+    """A group that lists its commands in the order they are written, and knows near misses."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        name = args[0] if args else ""
+        if name and not name.startswith("-") and name not in self.commands:
+            import difflib
+
+            near = difflib.get_close_matches(name, self.commands, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ";"
+            raise click.UsageError(f"unknown command {name!r}{hint} (available: {', '.join(self.commands)})", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command line; return the exit code. Every error is one line on stderr."""
+    try:
+        code = cli.main(arguments, prog_name="rtdesk", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except Exit as leave:
+        if leave.line:
+            _complain(leave.line)
+        return leave.code
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return 2
+    except click.ClickException as error:
+        _complain(error.format_message())
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        return 130
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        import os
+
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 1
+    except Exception as error:
+        code = _code_of(error)
+        if code is None:
+            raise
+        _complain(str(error))
+        return code
+
+
+def _code_of(error: Exception) -> int | None:
+    """The exit code of an error of ours; None for a bug, which keeps its traceback."""
+    from games.base import GameError
+    from replays.errors import ReplayError
+    from workers.errors import ConfigError, WorkerError
+
+    if isinstance(error, WorkerError):
+        return 1
+    if isinstance(error, ConfigError | GameError | ReplayError):
+        return 2
+    return None
+
+
+def _complain(line: str) -> None:
+    text = " ".join(line.split())
+    print(f"rtdesk: {text}".encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(sys.stderr.encoding or "utf-8"), file=sys.stderr)
+
+
+@click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=True)
+@click.version_option(package_name="rtdesk", message="rtdesk %(version)s")
+def cli() -> None:
+    """A desk for watching machines think against the clock.
+
+    \b
+    rtdesk play snake --agent agile      watch a planner and a reactor play
+    rtdesk replay FILE                   look at a recording
+    """
+
+
+def _options(*decorators: Any) -> Callable[[Any], Any]:
+    def wrap(command: Any) -> Any:
+        for decorator in reversed(decorators):
+            command = decorator(command)
+        return command
+
+    return wrap
+
+
+EPISODE_OPTIONS = _options(
+    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, random, default."),
+    click.option("--load", default="medium", show_default=True, help="Cognitive load: easy, medium, hard."),
+    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the level."),
+    click.option("--ticks", type=int, help="Stop after so many ticks."),
+    click.option("--tick-budget", metavar="8192|6s", help="N_TE: thinking a tick, in tokens or seconds; the unit decides the clock."),
+    click.option("--reactive-budget", metavar="2048|2s", help="N_TR: the reactor's share of it."),
+    click.option("--clock", metavar="token|wall", help="Time counted in tokens, or by the wall."),
+    click.option("--planner", default="builtin", show_default=True, metavar="SPEC", help="Who thinks as planner."),
+    click.option("--reactor", default="builtin", show_default=True, metavar="SPEC", help="Who thinks as reactor."),
+    click.option("--guidance", default="both", show_default=True, metavar="both|trace|conclusion|none", help="What the reactor is shown."),
+    click.option("--throughput", default="parallel", show_default=True, metavar="parallel|shared", help="Two streams, or one shared."),
+    click.option("--dynamic-reactive-budget", is_flag=True, help="Let N_TR follow what the reactor needs."),
+    click.option("--planner-memory", type=click.Choice(["on", "off"]), default="off", show_default=True, help="Show the planner its last conclusion."),
+    click.option("--guidance-limit", type=int, metavar="N", help="Show the reactor at most the last N tokens of the running trace."),
+    click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
+    click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),
+    click.option("--tpot", metavar="5ms", help="Time a token takes, instead of a tick rate; the builtin thinkers' speed in wall time."),
+)
+
+
+def episode_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Turn command-line values into the options of `plan_episode`."""
+    return {**options, "planner_memory": options["planner_memory"] == "on"}
+
+
+def parse_rate(text: str | None) -> float | None:
+    """Return ticks a second from `2/s` or `2`; infinity from `max`; None if nothing was given."""
+    if text is None:
+        return None
+    if text == "max":
+        return float("inf")
+    number = text.removesuffix("/s").strip()
+    try:
+        rate = float(number)
+    except ValueError:
+        rate = float("nan")
+    if not 0.001 <= rate <= 1000:
+        raise click.UsageError(f"tick rate {text!r} is no rate; give ticks a second such as 2/s (0.001/s to 1000/s), or max")
+    return rate
+
+
+@cli.command()
+@click.argument("game")
+@EPISODE_OPTIONS
+@click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, max headless]")
+@click.option("--record", metavar="FILE", help="Where the replay goes.  [default: the replays folder]")
+@click.option("--no-record", is_flag=True, help="Keep no replay.")
+@click.option("--headless", is_flag=True, help="No screen.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.  [default: dark, mono with NO_COLOR]")
+@click.option("--ascii", "plain", is_flag=True, help="No box drawing, for terminals where it is two cells wide.")
+@click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most.")
+def play(
+    game: str,
+    tick_rate: str | None,
+    record: str | None,
+    no_record: bool,
+    headless: bool,
+    as_json: bool,
+    look: str | None,
+    plain: bool,
+    fps: int | None,
+    **options: Any,
+) -> int:
+    """Play GAME live: snake, freeway, overcooked, or a path to a game of yours."""
+    from rtdesk import live
+
+    if record is not None and no_record:
+        raise click.UsageError("--record and --no-record contradict each other; give one of them")
+    if as_json and not headless:
+        raise click.UsageError("--json needs --headless: a screen and a JSON object cannot share the terminal")
+    wanted = live.Wanted(
+        game=game,
+        options=episode_options(options),
+        tick_rate=parse_rate(tick_rate),
+        record=record,
+        recording=not no_record,
+        as_json=as_json,
+        look=look,
+        plain=plain,
+        fps=fps,
+    )
+    return live.play_headless(wanted) if headless else live.play_on_screen(wanted)
+
+
+@cli.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE")
+@click.option("--tick", type=int, help="Open at this tick.")
+@click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.")
+@click.option("--ascii", "plain", is_flag=True, help="No box drawing.")
+@click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most.")
+def replay(files: tuple[str, ...], tick: int | None, look: str | None, plain: bool, fps: int | None) -> int:
+    """Look back at a recording: play, pause, step, jump to a tick."""
+    from rtdesk import look_back
+
+    if len(files) > 1:
+        raise click.UsageError(f"{len(files)} files were given; this version shows one replay at a time")
+    return look_back.replay(files[0], tick=tick, look=look, plain=plain, fps=fps)
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def info(file: str, as_json: bool) -> int:
+    """What is in a replay: settings, totals, timings, faults."""
+    from rtdesk import look_back
+
+    return look_back.info(file, as_json=as_json)
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def verify(file: str, as_json: bool) -> int:
+    """Play a replay's actions again and compare every step; exit 1 at the first difference."""
+    from rtdesk import look_back
+
+    return look_back.verify(file, as_json=as_json)
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--to", "kind", required=True, metavar="csv|jsonl", help="Format.")
+@click.option("-o", "--output", metavar="OUT", help="File to write.  [default: stdout]")
+def export(file: str, kind: str, output: str | None) -> int:
+    """Write a replay as a table (csv, one row a tick) or as events (jsonl, strict JSON)."""
+    from rtdesk import look_back
+
+    return look_back.export(file, kind=kind, output=output)
+
+
+@cli.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def diff(first: str, second: str, as_json: bool) -> int:
+    """Where two replays first differ; exit 1 if they do."""
+    from rtdesk import look_back
+
+    return look_back.diff(first, second, as_json=as_json)
+
+
+@cli.command()
+@click.argument("game")
+@click.option("--mode", type=click.Choice(["act", "plan"]), required=True, help="One action, or a plan by turn.")
+@click.option("--turn", type=int, default=0, show_default=True, help="Turn a plan without turn lines begins at.")
+@click.argument("file", required=False)
+def answer(game: str, mode: str, turn: int, file: str | None) -> int:
+    """How an answer text is read (FILE, or stdin): prints JSON {actions, turns, why}."""
+    from rtdesk import look_back
+
+    return look_back.answer(game, mode=mode, turn=turn, file=file)
+
+
+@cli.command()
+def games() -> int:
+    """The games there are."""
+    import games as shelf
+
+    for name in shelf.names():
+        click.echo(f"{name:12} {shelf.spec(name).summary}")
+    return 0
+
+
+@cli.command()
+@click.option("--fix-terminal", is_flag=True, help="Reset a terminal that was left in a bad state.")
+def doctor(fix_terminal: bool) -> int:
+    """Check this machine and installation, and say where things are kept."""
+    from rtdesk import doctor as clinic
+
+    return clinic.fix_terminal() if fix_terminal else clinic.report()

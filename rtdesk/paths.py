@@ -1,0 +1,52 @@
+"""Where rtdesk keeps things, and whether it was put together right."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import time
+from pathlib import Path
+
+__all__ = ["default_recording", "intruder", "log_file", "replay_folder"]
+
+PACKAGES = ("games", "replays", "workers")
+
+
+def replay_folder() -> Path:
+    """The folder replays are written to unless told otherwise."""
+    import platformdirs
+
+    return Path(platformdirs.user_data_dir("rtdesk", appauthor=False)) / "replays"
+
+
+def log_file() -> Path:
+    """The one log file of all processes."""
+    import platformdirs
+
+    return Path(platformdirs.user_log_dir("rtdesk", appauthor=False)) / "rtdesk.log"
+
+
+def default_recording(game: str, load: str, seed: int, agent: str) -> str:
+    """Return a path for a new recording, its folder made. Raises OSError if that cannot be."""
+    folder = replay_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{game}-{load}-s{seed}-{agent}-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
+    path = folder / f"{name}.rtr"
+    count = 1
+    while os.path.lexists(path):
+        count += 1
+        path = folder / f"{name}-{count}.rtr"
+    return str(path)
+
+
+def intruder() -> str | None:
+    """Return a sentence if one of our packages would be loaded from elsewhere than beside rtdesk, else None."""
+    home = Path(__file__).resolve().parent.parent
+    for name in PACKAGES:
+        spec = importlib.util.find_spec(name)
+        origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
+        if origin is None or origin.parent.parent != home:
+            where = "is missing" if origin is None else f"was found at {origin}"
+            return f"package {name!r} {where}, expected beside rtdesk in {home}; install rtdesk into an environment of its own"
+    return None
