@@ -262,7 +262,7 @@ def _generation(state: ViewState, event: Generation) -> None:
         stream.start(event)
         if event.stream == "planner":
             state.pins.begin()
-            elif event.stream == "reactor":
+        elif event.stream == "reactor":
             state.woke = event.at if event.at is not None else event.t_ns
         return
     if event.stream == "planner":
