@@ -13,7 +13,13 @@ from games.base import Game
 from games.rng import Legacy
 
 NAMES = ("freeway", "overcooked", "snake")
-ALL = [pytest.param(episode, id=f"{name}-{label(episode)}") for name in NAMES for episode in episodes(name)]
+# One test a game and action source: a test an episode spends more time in the test runner than in the game.
+SOURCES = [(name, policy) for name in NAMES for policy in sorted({episode["policy"] for episode in episodes(name)})]
+
+
+def of(name: str, policy: str) -> list[dict[str, Any]]:
+    """The recorded episodes of one action source."""
+    return [episode for episode in episodes(name) if episode["policy"] == policy]
 
 
 def started(episode: dict[str, Any]) -> Game:
@@ -33,42 +39,50 @@ def started(episode: dict[str, Any]) -> Game:
 def assert_same(game: Game, episode: dict[str, Any], index: int, result: Any) -> None:
     """Compare a step's result and the state after it with the recorded step."""
     step = episode["steps"][index]
-    assert state(game) == step["s"], f"state after step {index} ({step['a']!r})"
-    assert (result.score, result.done, result.reset) == (step["r"], step["done"], step["reset"]), f"step {index}"
+    where = f"{label(episode)}, step {index} ({step['a']!r})"
+    assert state(game) == step["s"], where
+    assert (result.score, result.done, result.reset) == (step["r"], step["done"], step["reset"]), where
     if "pa" in step:
-        assert [letters[-1] for letters in state(game)["history"]] == [step["a0"], step["pa"]]
+        assert [letters[-1] for letters in state(game)["history"]] == [step["a0"], step["pa"]], where
     if "str" in step:
-        assert GRIDS[episode["game"]](game) == step["str"], f"grid after step {index}"
+        assert GRIDS[episode["game"]](game) == step["str"], where
 
 
-@pytest.mark.parametrize("episode", ALL)
-def test_recorded_episode_replays_without_a_difference(episode: dict[str, Any]) -> None:
-    game = started(episode)
-    assert state(game) == episode["init"]
-    assert GRIDS[episode["game"]](game) == episode["init_string"]
-    assert game.snapshot()["rest"]["score"] == episode["init_reward"]
-    score = episode["init_reward"]
-    for index, step in enumerate(episode["steps"]):
-        result = game.step(letter(episode, step["a"]))
-        assert_same(game, episode, index, result)
-        score += result.reward
-        assert score == result.score
-    assert result.done
-    assert result.score == episode["final_reward"]
-    assert result.terminated != result.truncated
+def test_every_recorded_episode_is_covered() -> None:
+    assert [len(episodes(name)) for name in NAMES] == [104, 122, 282]
+    assert sum(len(of(*source)) for source in SOURCES) == 508
 
 
-@pytest.mark.parametrize("episode", ALL)
-def test_restored_game_plays_the_rest_of_a_recorded_episode(episode: dict[str, Any]) -> None:
-    game = started(episode)
-    middle = len(episode["steps"]) // 2
-    for step in episode["steps"][:middle]:
-        game.step(letter(episode, step["a"]))
-    other = game_of(episode, seed=episode["seed"] + 1)
-    other.reset()
-    other.step(other.default_action)
-    other.restore(game.snapshot())
-    assert other.snapshot() == game.snapshot()
-    assert (other.load, other.seed) == (game.load, game.seed)
-    for index in range(middle, len(episode["steps"])):
-        assert_same(other, episode, index, other.step(letter(episode, episode["steps"][index]["a"])))
+@pytest.mark.parametrize(("name", "policy"), SOURCES)
+def test_recorded_episodes_replay_without_a_difference(name: str, policy: str) -> None:
+    for episode in of(name, policy):
+        game = started(episode)
+        assert state(game) == episode["init"], label(episode)
+        assert GRIDS[name](game) == episode["init_string"], label(episode)
+        score = game.snapshot()["rest"]["score"]
+        assert score == episode["init_reward"]
+        for index, step in enumerate(episode["steps"]):
+            result = game.step(letter(episode, step["a"]))
+            assert_same(game, episode, index, result)
+            score += result.reward
+            assert score == result.score
+        assert result.done
+        assert result.score == episode["final_reward"]
+        assert result.terminated != result.truncated
+
+
+@pytest.mark.parametrize(("name", "policy"), SOURCES)
+def test_restored_games_play_the_rest_of_recorded_episodes(name: str, policy: str) -> None:
+    for episode in of(name, policy):
+        game = started(episode)
+        middle = len(episode["steps"]) // 2
+        for step in episode["steps"][:middle]:
+            game.step(letter(episode, step["a"]))
+        other = game_of(episode, seed=episode["seed"] + 1)
+        other.reset()
+        other.step(other.default_action)
+        other.restore(game.snapshot())
+        assert other.snapshot() == game.snapshot(), label(episode)
+        assert (other.load, other.seed) == (game.load, game.seed)
+        for index in range(middle, len(episode["steps"])):
+            assert_same(other, episode, index, other.step(letter(episode, episode["steps"][index]["a"])))
