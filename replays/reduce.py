@@ -244,13 +244,10 @@ def _tick(state: ViewState, event: Tick) -> None:
 def _compare(state: ViewState) -> None:
     """Hold the best line against where the player stands, and note the moment it goes stale."""
     state.stands = position(state.snapshot)
-    best = state.pins.best
-    expected = best.expects(state.tick) if best is not None else None
     was = state.holds
-    state.expected = expected
-    state.holds = None if expected is None or state.stands is None else expected == state.stands
+    _compare_quietly(state)
     if was and state.holds is False:
-        state.note(state.tick, "stale", notes.stale(state.stands, expected), "planner")
+        state.note(state.tick, "stale", notes.stale(state.stands, state.expected), "planner")
 
 
 def _generation(state: ViewState, event: Generation) -> None:
@@ -296,6 +293,9 @@ def _compare_quietly(state: ViewState) -> None:
     # A new best line that does not fit is no news: its thinker stands on an older turn and may be about to find out.
     best = state.pins.best
     state.expected = best.expects(state.tick) if best is not None else None
+    if best is not None and state.expected is None and best.generation == state.tick and best.covers(state.tick):
+        # Made on this very observation: it begins where the player stands.
+        state.expected = state.stands
     state.holds = None if state.expected is None or state.stands is None else state.expected == state.stands
 
 

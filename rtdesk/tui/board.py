@@ -87,8 +87,7 @@ class _Painter:
         self.sign(x, y, look.signs.diamond if holds else look.signs.hollow, colour, bold=index == 0)
 
     def arrow(self, x: int, y: int, letter: str, voice: str, look: Look) -> None:
-        sign = look.signs.arrows.get(letter, letter)
-        self.sign(x, y, sign * 2 if self.across >= 6 else sign, voice)
+        self.sign(x, y, look.signs.arrows.get(letter, letter), voice)
 
     def entity(self, entity: Entity) -> None:
         raise NotImplementedError
@@ -150,6 +149,20 @@ class _Tiles(_Painter):
         else:
             self.canvas.dot(x, y, colour)
             self.canvas.dot(x + 1, y + 1, colour)
+
+    def arrow(self, x: int, y: int, letter: str, voice: str, look: Look) -> None:
+        shape = _ARROWS.get(self.down, {}).get(letter)
+        if shape is None or not (0 <= x < self.columns and 0 <= y < self.rows):
+            super().arrow(x, y, letter, voice, look)
+            return
+        column, row = self.corner(x, y)
+        for i, line in enumerate(shape):
+            start = column + (self.across - len(line)) // 2
+            for j, sign in enumerate(line):
+                if sign != " ":
+                    self.canvas.dot(start + j, 2 * (row + i), self._floor(x, y))
+                    self.canvas.dot(start + j, 2 * (row + i) + 1, self._floor(x, y))
+                    self.canvas.write(start + j, row + i, sign, voice)
 
     def entity(self, entity: Entity) -> None:
         if entity.kind == "body":
@@ -301,6 +314,11 @@ class _Tiles(_Painter):
         self.sign(entity.x, entity.y, text[: self.across - 1], "ink")
 
 
+_ARROWS = {
+    2: {"R": ("▐▙", "▐▛"), "L": ("▟▌", "▜▌"), "U": ("▗▖", "▟▙"), "D": ("▜▛", "▝▘")},
+    3: {"R": ("▙▖ ", "███", "▛▘ "), "L": (" ▗▟", "███", " ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},
+    4: {"R": ("▙▖  ", "███▖", "███▘", "▛▘  "), "L": ("  ▗▟", "▗███", "▝███", "  ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},
+}
 _INSET = {2: 1, 3: 1, 4: 2}
 _PIPES = {
     "": "━", "U": "┃", "D": "┃", "L": "━", "R": "━", "UD": "┃", "LR": "━", "UL": "┛", "UR": "┗", "DL": "┓", "DR": "┏",

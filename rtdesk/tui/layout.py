@@ -81,6 +81,7 @@ def _scale(width: int, body: int, columns: int, rows: int) -> tuple[tuple[int, i
             continue
         for axes in (True, False):
             # Heading, board, who decided, three facts; a blank row between where the cells are large.
-            if 1 + down * rows + axes + 4 + (down > 1) <= body:
+            # The largest cells only where score plot and event list keep theirs.
+            if 1 + down * rows + axes + 4 + (down > 1) + 20 * (down > 3) <= body:
                 return (across, down), axes
     return (2, 1), False

@@ -111,7 +111,7 @@ class Look:
         self.dim = style("dim", dim=not self.colour)
         self.faint = style("faint", dim=not self.colour)
         self.rule = style("rule", dim=not self.colour)
-        self.brand = style("ink", "planner", bold=True) if self.colour else Style(reverse=True, bold=True)
+        self.brand = style("bg", "bright", bold=True) if self.rgb else Style(reverse=True, bold=True)
         self.key = style("bright", bold=True)
         self.plot = style("plot")
         self.notice = style("ink", "text", bold=True) if self.rgb else Style(reverse=True, bold=True)

@@ -213,11 +213,13 @@ def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: Vie
     if view.prompts:
         rows += _prompt(state, stream, look, width, count)
     else:
-        rows += _tail(stream, view.anchors.get(voice), look, width, count, voice)
+        # What the reactor said last tick is old news until it wakes again.
+        old = voice == "reactor" and state.woke is None
+        rows += _tail(stream, view.anchors.get(voice), look, width, count, voice, old)
     return rows
 
 
-def _tail(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str) -> list[Row]:
+def _tail(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool) -> list[Row]:
     text = stream.text
     room = width - 3
     follow = anchor is None
@@ -236,7 +238,7 @@ def _tail(stream: StreamState, anchor: int | None, look: Look, width: int, count
     style = look.soft
     for i, line in enumerate(lines):
         if line.first or not rows:
-            style = _tail_style(line, begins, look, voice)
+            style = look.dim if old else _tail_style(line, begins, look, voice)
         shown = look.text if live and i >= current and style is look.soft else style
         runs: list[Run] = [("  " + line.text, shown)]
         if live and line is last_line and cells(line.text) < room:

@@ -77,7 +77,7 @@ def _running(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
     elif status.rate is not None:
         speed = _rate(status.rate, state.tick_budget)
     if speed:
-        runs.append((f"  {speed:>8}" if width >= 100 else f" {speed:>6}", look.dim))
+        runs.append((f" {speed:>6}", look.dim))
     runs.append((" ", look.base))
     return runs
 
@@ -163,7 +163,7 @@ def overlay(state: ViewState, view: View) -> Overlay:
     if letter in STEP and here is not None:
         dx, dy = STEP[letter]
         arrow = (here[0] + dx, here[1] + dy)
-    return Overlay(tuple(path[:14]), holds, arrow, letter, voice)
+    return Overlay(tuple(path[:10]), holds, arrow, letter, voice)
 
 
 def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
@@ -223,7 +223,7 @@ def _plan_age(state: ViewState, look: Look, width: int) -> Row:
     else:
         age = max(0, state.tick - best.generation)
         made = "of this turn" if age == 0 else f"{age} turn{'s' if age > 1 else ''} old"
-        holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("says nothing here", look.dim)}[state.holds]
+        holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("no line here", look.dim)}[state.holds]
         words = [(f"{made}, ", look.text), holds]
     return finish(((" plan   ", look.dim), *words), width, look)
 
@@ -232,8 +232,8 @@ def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
     tpot, ttft = state.planner.tpot_s, state.planner.ttft_s
     if state.header is not None and "planner" not in state.header.backends:
         tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
-    runs: list[Run] = [(" TPOT   ", look.dim), (_ms(tpot), look.text), ("  TTFT ", look.dim), (_ms(ttft), look.text)]
-    return runs
+    wide = width >= 30
+    return [(" TPOT  " if wide else " TPOT ", look.dim), (_ms(tpot), look.text), ("  TTFT " if wide else " TTFT", look.dim), (_ms(ttft), look.text)]
 
 
 def _ms(seconds: float | None) -> str:
@@ -274,12 +274,11 @@ def foot(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
         return []
     if view.notice:
         return [finish(((" " + view.notice + " ", look.notice),), rect.width, look)]
-    runs: list[Run] = []
-    for key, what in view.keys:
-        more: list[Run] = [(" " + key, look.key), (f" {what}  ", look.dim)]
-        if columns(runs) + columns(more) > rect.width:
-            break
-        runs += more
+    shown = list(view.keys)
+    while len(shown) > 2 and sum(len(key) + len(what) + 4 for key, what in shown) > rect.width:
+        # Help and quit stand last and stay.
+        del shown[-3]
+    runs = [run for key, what in shown for run in ((" " + key, look.key), (f" {what}  ", look.dim))]
     return [finish(runs, rect.width, look)]
 
 
