@@ -165,8 +165,8 @@ def play_on_screen(wanted: Wanted) -> int:
     """Play on the screen; the processes start first, the screen library is imported meanwhile."""
     from rtdesk.logs import Log
 
-    check_terminal()
     config, record = settle(wanted, default_rate=SCREEN_RATE)
+    check_terminal()
     log = Log()
     try:
         from rtdesk.desk import play_desk

@@ -13,7 +13,7 @@ import sys
 
 from replays import events as ev
 from replays.errors import ReplayError
-from replays.reduce import ViewState, fold, to_map
+from replays.reduce import ViewState, fold
 from replays.writer import ReplayWriter
 from workers.live.child import WRITE_FAILED, Child
 from workers.merge import Merger
@@ -104,7 +104,7 @@ class Recorder:
             return  # It was written before this process was killed, and its cursors were not.
         self._writer.tick(tick, events)
         if tick % KEYFRAME_EVERY == KEYFRAME_EVERY - 1:
-            self._writer.keyframe(tick, to_map(self._state))
+            self._writer.keyframe(tick, self._state.to_map())
 
     def _end(self, end: ev.End) -> None:
         """Whatever the tick in progress held is kept, then `end` stands alone."""
