@@ -96,6 +96,10 @@ class ListRing:
             return 0
         return bisect_right(self.frames, position, key=_end)
 
+    def number(self, position: int) -> int:
+        """Return the number of the frame that begins at `position`; among frames no longer held only that of the first is known."""
+        return self.dropped + self.after(position) if position >= self.begin or position else 0
+
 
 def _end(frame: Frame) -> int:
     return frame.position
@@ -178,11 +182,14 @@ class ListReader:
 
     doorbell: Doorbell | None = None
     """None: nobody can write while this process sleeps."""
+    burst = 0
+    """0: nobody waits for the end of a flood either."""
 
     def __init__(self, ring: ListRing, slot: int = 0) -> None:
         self._ring = ring
         self._slot = slot
         self._cursor = ring.cursors.setdefault(slot, 0)
+        self._read = ring.number(self._cursor)
         self._seen_state = STATE_OPEN
         self.lost = 0
         """Frames that were dropped before this reader came to them."""
@@ -198,8 +205,10 @@ class ListReader:
             return []
         if self._cursor < ring.begin:
             self.lost_bytes += ring.begin - self._cursor
+            self.lost += ring.dropped - self._read
             self.laps += 1
             self._cursor = ring.begin
+            self._read = ring.dropped
         first = ring.after(self._cursor)
         if ring.tail - self._cursor <= max_bytes:
             frames = ring.frames[first:]
@@ -207,6 +216,7 @@ class ListReader:
             frames = ring.frames[first : max(first + 1, ring.after(self._cursor + max_bytes))]
         if frames:
             self._cursor = frames[-1].position
+            self._read += len(frames)
         if publish:
             self.publish()
         return frames
@@ -224,6 +234,7 @@ class ListReader:
         if not 0 <= position <= self._ring.tail:
             raise RingError(f"{self._ring.name}: cannot seek to {position}; positions reach from 0 to tail {self._ring.tail}")
         self._cursor = position
+        self._read = self._ring.number(position)
 
     @property
     def cursor(self) -> int:

@@ -85,10 +85,12 @@ class RingReader:
         "_scan",
         "_seen_state",
         "_seq",
+        "_sleeping",
         "_slot",
         "_strict",
         "_suspect",
         "_words",
+        "burst",
         "doorbell",
         "laps",
         "lost_bytes",
@@ -127,6 +129,8 @@ class RingReader:
         self._suspect: tuple[int, float] | None = None
         self._lost = 0
         self._seen_state = STATE_OPEN
+        self.burst = 0
+        """Frames of the last poll."""
         self.lost_bytes = 0
         """Bytes lost to being lapped, pads included."""
         self.laps = 0
@@ -135,7 +139,10 @@ class RingReader:
         self._nap = time.monotonic_ns() & (1 << 60) - 1
         words[self._head_place + S_LOST] = 0
         words[self._head_place + S_PID] = os.getpid()
-        self.get_up()
+        # The last reader of the slot may have died in either sleep.
+        for word in (W_ASLEEP_EVENTS, W_ASLEEP_ANY):
+            self._sleeping = 8 * word + handle.slot
+            self.get_up()
 
     # Reading.
 
@@ -152,8 +159,10 @@ class RingReader:
         capacity = self._mask + 1
         memory = self._map
         frames: list[Frame] = []
+        # Copies end where frames and pads may begin: at multiples of 8.
+        max_bytes = max(max_bytes, HEAD_BYTES) + 7 & -8
         goal = scan + max_bytes
-        want = max(max_bytes, HEAD_BYTES)
+        want = max_bytes
         tries = 0
         while True:
             offset = scan & self._mask
@@ -176,10 +185,10 @@ class RingReader:
                 continue
             done = self._parse(copy, scan, offset + size == capacity or scan + size == tail, frames)
             if done == scan:
-                # Nothing whole in the copy: a frame longer than `max_bytes`, or one that is not to be had yet.
-                if want >= self._max_frame or self._suspect is not None:
+                # Nothing whole in the copy: a frame longer than what is left of `max_bytes`, or one that is not to be had yet.
+                want = (PAD.unpack_from(copy)[0] & ~PAD_BIT) + 7 & -8
+                if frames or want <= size or self._suspect is not None:
                     break
-                want = self._max_frame
                 continue
             scan = done
             if scan >= tail or self._suspect is not None:
@@ -189,7 +198,8 @@ class RingReader:
                 # An event in several frames is finished, whatever was asked for, if there is nothing else to return.
                 if frames:
                     break
-                want = self._max_frame
+                want = HEAD_BYTES
+        self.burst = len(frames)
         if publish:
             self.publish()
         return frames
@@ -201,6 +211,7 @@ class RingReader:
         """
         unpack, append = HEAD.unpack_from, out.append
         greatest = self._max_frame
+        plain = 0 if self._crc else FLAG_FIRST
         size = len(copy)
         last = size - HEAD_BYTES
         seq = self._seq
@@ -216,10 +227,7 @@ class RingReader:
             if number != seq and (why := self._out_of_order(number, seq)):
                 break
             following = (end + 7) & -8
-            if flags < FLAG_FIRST:
-                if self._crc:
-                    why = "a frame has no checksum in a ring of checksums"
-                    break
+            if flags < plain:
                 payload = copy[place + HEAD_BYTES : end]
             else:
                 if flags & FLAG_CRC:
@@ -227,6 +235,9 @@ class RingReader:
                     if crc32(copy[place:end], base + place & MASK32) != CRC.unpack_from(copy, end)[0]:
                         why = "a frame's checksum is wrong"
                         break
+                elif self._crc:
+                    why = "a frame has no checksum in a ring of checksums"
+                    break
                 payload = copy[place + HEAD_BYTES : end]
                 if flags & FLAG_MORE:
                     if not self._parts:
@@ -294,7 +305,8 @@ class RingReader:
         missed = number - expected & MASK32
         if not missed:
             return ""
-        if not self._lapped:
+        # A lap skips frames; nothing goes back to earlier ones.
+        if not self._lapped or missed >= 1 << 31:
             return f"frame {expected & MASK32} was expected and {number} is there"
         self._lost += missed
         self._lapped = False
@@ -412,13 +424,13 @@ class RingReader:
         """Raise the sleeping flag, with a new number: the writer rings once for each."""
         self._nap += 1
         self._words[self._head_place + S_SLEEPING] = self._nap << 2 | (NAP_EVENTS if events_only else NAP_ANY)
-        self.segment.octets[8 * (W_ASLEEP_EVENTS if events_only else W_ASLEEP_ANY) + self._slot] = 1
+        self._sleeping = 8 * (W_ASLEEP_EVENTS if events_only else W_ASLEEP_ANY) + self._slot
+        self.segment.octets[self._sleeping] = 1
 
     def get_up(self) -> None:
         """Lower the sleeping flag."""
         self._words[self._head_place + S_SLEEPING] = 0
-        self.segment.octets[8 * W_ASLEEP_ANY + self._slot] = 0
-        self.segment.octets[8 * W_ASLEEP_EVENTS + self._slot] = 0
+        self.segment.octets[self._sleeping] = 0
 
     def close(self) -> None:
         """Unmap. The slot keeps its public cursor. Safe to call twice."""

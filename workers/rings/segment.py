@@ -92,7 +92,7 @@ class Segment:
 
     @property
     def frames(self) -> int:
-        """Frames written so far."""
+        """Frames written, as of the writer's last sixteenth of the ring, heartbeat, batch or close."""
         return self.words[W_COUNT]
 
     @property

@@ -80,7 +80,8 @@ class Batch:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if not self._outer:
             self._writer._holding = False
-            self._writer._publish()
+            if not self._writer._closed:
+                self._writer._publish()
 
 
 class RingWriter:
@@ -102,7 +103,6 @@ class RingWriter:
         "_max_frame",
         "_max_held",
         "_plain",
-        "_published",
         "_room",
         "_rung",
         "_tail",
@@ -138,11 +138,12 @@ class RingWriter:
 
     def _take_over(self, handle: RingHandle) -> None:
         words = self._words
-        tail = self._tail = self._published = words[W_TAIL]
+        tail = self._tail = words[W_TAIL]
         # What the last writer meant to write beyond `tail` was never visible, but a reader may have dropped a copy because of it:
         # `intent` never goes down.
         self._floor = words[W_INTENT]
-        self._event_tail = words[W_EVENT_TAIL]
+        # A kill between the two stores may have left an event out; one wake-up for nothing makes up for it.
+        self._event_tail = words[W_EVENT_TAIL] = tail
         self._count = self._count_to(tail)
         self._forget_checkpoints(tail)
         # Both make the next write take the slow turn, which sets them.
@@ -204,21 +205,20 @@ class RingWriter:
             )
         except struct.error as error:
             raise self._misfit(end, error) from error
-        self._count = count = count + 1
+        self._count = count + 1
         self._tail = end
         if self._holding:
             if kind != KIND_CHUNK:
                 self._event_tail = end
-            if end - self._published > self._max_held:
+            if end - words[W_TAIL] > self._max_held:
                 self._publish()
             return
-        self._published = words[W_TAIL] = end
-        words[W_COUNT] = count
+        words[W_TAIL] = end
         if kind == KIND_CHUNK:
             if words[W_ASLEEP_ANY]:
                 self._wake(False)
         else:
-            self._event_tail = words[W_EVENT_TAIL] = end
+            words[W_EVENT_TAIL] = end
             if words[W_ASLEEP_ANY] or words[W_ASLEEP_EVENTS]:
                 self._wake(True)
 
@@ -230,6 +230,7 @@ class RingWriter:
         """Give a sign of life. Due every 100 ms; a write is none."""
         if not self._closed:
             self._words[W_HEARTBEAT] = _now()
+            self._words[W_COUNT] = self._count
 
     def lag(self, slot: int) -> int:
         """Bytes the reader of a slot is behind, by its public cursor."""
@@ -245,9 +246,8 @@ class RingWriter:
         if self._closed:
             return
         self._closed = True
-        if self._holding:
-            self._holding = False
-            self._publish()
+        self._holding = False
+        self._publish()
         self._words[W_STATE] = STATE_CLOSED
         for _, _, bell in self._bells:
             bell.ring()
@@ -288,7 +288,7 @@ class RingWriter:
                 self._put(payload[begin : begin + room], kind, tick, channel, ntok, generation, flags | more, at, t_ns)
         if kind != KIND_CHUNK:
             self._event_tail = self._tail
-        if not self._holding or self._tail - self._published > self._max_held:
+        if not self._holding or self._tail - self._words[W_TAIL] > self._max_held:
             self._publish()
 
     def _put(self, part: bytes, kind: int, tick: int, channel: int, ntok: int, generation: int, flags: int, at: int, t_ns: int) -> None:
@@ -332,15 +332,16 @@ class RingWriter:
                 words[place] = start
             self._checkpoint = sixteenth
         self._limit = sixteenth + step
+        words[W_COUNT] = self._count
         return start, start + span
 
     def _publish(self) -> None:
+        """Show what was held back."""
         words = self._words
-        if self._tail == self._published:
-            return
-        self._published = words[W_TAIL] = self._tail
+        words[W_TAIL] = self._tail
         words[W_COUNT] = self._count
-        events = self._event_tail != words[W_EVENT_TAIL]
+        # Held events end beyond the last one shown; a writer that held none has an older position here.
+        events = self._event_tail > words[W_EVENT_TAIL]
         if events:
             words[W_EVENT_TAIL] = self._event_tail
         if words[W_ASLEEP_ANY] or (events and words[W_ASLEEP_EVENTS]):
@@ -386,7 +387,7 @@ class RingWriter:
                 break
         if seq is None or place != tail:
             raise RingError(f"{self.segment.name}: damaged at byte {place}: no row of frames leads to tail {tail}; the ring must be made anew")
-        # A kill between `tail` and the frame count, or in a batch, leaves the count behind by less than a ring of frames.
+        # The count is behind by less than a ring of frames.
         return counted + ((seq + 1 - counted) & MASK32)
 
     def _forget_checkpoints(self, tail: int) -> None:
