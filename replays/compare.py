@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-__all__ = ["Missing", "Parting", "first_parting", "text_parting"]
+__all__ = ["Missing", "Parting", "brief", "first_parting", "text_parting"]
 
 
 class _Missing:
@@ -58,3 +58,9 @@ def text_parting(a: str, b: str, path: str) -> Parting | None:
         return None
     shared = next((i for i, (one, other) in enumerate(zip(a, b)) if one != other), min(len(a), len(b)))
     return Parting(f"{path}[{shared}:]", a[shared : shared + 60], b[shared : shared + 60])
+
+
+def brief(value: Any) -> str:
+    """Return the value's `repr`, cut to one short line."""
+    text = repr(value)
+    return text if len(text) <= 100 else text[:97] + "..."

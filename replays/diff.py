@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from replays import events as ev
-from replays.compare import Missing, Parting, first_parting, text_parting
+from replays.compare import Missing, Parting, brief, first_parting, text_parting
 from replays.payload import AnyRecorded
 from replays.reader import Replay
 
@@ -32,7 +32,7 @@ class Difference(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         what = f"{self.what} {self.field}".rstrip()
-        return f"tick {self.tick}: {what} is {self.a!r} in the first, {self.b!r} in the second"
+        return f"tick {self.tick}: {what} is {brief(self.a)} in the first, {brief(self.b)} in the second"
 
 
 class Comparison(msgspec.Struct, frozen=True, kw_only=True):

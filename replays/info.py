@@ -84,6 +84,7 @@ def info(replay: Replay) -> dict[str, Any]:
             "ticks": replay.tick_count,
             "first_tick": replay.first_tick,
             "last_tick": replay.last_tick,
+            "missing_ticks": _missing(replay),
             "steps": tally.steps,
             "score": totals["score"],
             "raw_score": totals["raw_score"],
@@ -217,6 +218,13 @@ def _normalised(game: str, points: float) -> float | None:
         return games.spec(game).normalise(points)
     except GameError:
         return None
+
+
+def _missing(replay: Replay) -> int:
+    """Return how many ticks between the first and the last are not in the file."""
+    if replay.first_tick is None or replay.last_tick is None:
+        return 0
+    return replay.last_tick - replay.first_tick + 1 - replay.tick_count
 
 
 def _bookmark(event: ev.Bookmark) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import msgpack  # type: ignore[import-untyped]
 import msgspec
 
 from replays import events as ev
+from replays.compare import brief
 from replays.errors import ReplayError
 from replays.format import (
     FORMAT,
@@ -133,10 +134,10 @@ def read_header(source: Source) -> Header:
     except (BadRecord, *DECODING) as error:
         raise ReplayError(f"{no_replay}: its header map cannot be read ({error})") from None
     if found.get("format") != FORMAT:
-        raise ReplayError(f"{no_replay}: its header has format {_short(found.get('format'))}, expected {FORMAT!r}")
+        raise ReplayError(f"{no_replay}: its header has format {brief(found.get('format'))}, expected {FORMAT!r}")
     version = found.get("version")
     if type(version) is not int or version < 1:
-        raise ReplayError(f"{no_replay}: its header has version {_short(version)}, expected a whole number from 1 to {VERSION}")
+        raise ReplayError(f"{no_replay}: its header has version {brief(version)}, expected a whole number from 1 to {VERSION}")
     if version > VERSION:
         raise ReplayError(f"{path}: was written by a newer rtdesk (replay version {version}, this one reads up to {VERSION}); update rtdesk to open it")
     try:
@@ -146,11 +147,6 @@ def read_header(source: Source) -> Header:
     if too_deep(found):
         raise ReplayError(f"{path}: its header nests too deep")
     return Header(episode, version, found, size, zlib.crc32(data))
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 def _first_object(data: bytes) -> int | None:
@@ -294,8 +290,20 @@ def walk(source: Source, header: Header) -> Found:
         _warn(warnings, bad_from, f"bytes {bad_from} to {source.size - 1} are damaged: {reason}")
     elif not closed:
         warnings.append(_not_closed(end))
+    elif not _index_fits(window, table):
+        _warn(warnings, table.offsets[-1], f"the index at byte {table.offsets[-1]} does not fit the file: bytes before it were added or removed")
     about = about or (header.size, header.crc)
     return Found(table, _header_warning(header, about) + warnings, closed, end, about)
+
+
+def _index_fits(window: _Window, table: Table) -> bool:
+    """Return whether the index that ends the file lists the records a walk has found before it."""
+    head, stored = _record_at(window, table.offsets[-1])
+    try:
+        listed, _ = unpack_index(inflate(head.codec, bytes(stored)))
+    except BadRecord:
+        return False
+    return len(listed) == len(table) - 1 and listed.offsets == table.offsets[:-1] and listed.sizes == table.sizes[:-1]
 
 
 def _not_closed(at: int) -> ReplayWarning:

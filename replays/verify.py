@@ -14,7 +14,7 @@ import msgspec
 import games
 from games.base import Game, GameError
 from replays import events as ev
-from replays.compare import Parting, first_parting, text_parting
+from replays.compare import Parting, brief, first_parting, text_parting
 from replays.errors import ReplayError
 from replays.payload import AnyRecorded
 from replays.reader import Replay
@@ -33,7 +33,7 @@ class Divergence(msgspec.Struct, frozen=True):
     """What playing it again gives."""
 
     def __str__(self) -> str:
-        return f"tick {self.tick}: {self.field} is {self.recorded!r} in the file, {self.played!r} when played again"
+        return f"tick {self.tick}: {self.field} is {brief(self.recorded)} in the file, {brief(self.played)} when played again"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):

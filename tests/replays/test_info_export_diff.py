@@ -1,0 +1,178 @@
+"""Summaries, exports and the first parting of two recordings."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from replay_episodes import Played, play, write
+
+from replays import events as ev
+from replays.annotate import annotate
+from replays.compare import first_parting
+from replays.diff import diff
+from replays.export import COLUMNS, csv_lines, jsonl_lines
+from replays.info import canonical_digest, info
+from replays.reader import open_replay
+
+
+@pytest.fixture(scope="module")
+def played() -> Played:
+    return play(ticks=20)
+
+
+def told(path: Path) -> dict[str, Any]:
+    with open_replay(path) as replay:
+        return info(replay)
+
+
+def test_the_digest_is_that_of_the_events(tmp_path: Path, played: Played) -> None:
+    digest = told(write(tmp_path / "a.rtr", played))["canonical"]
+    assert digest == ev.canonical_digest(played.events) == canonical_digest(played.events)
+    assert digest == told(write(tmp_path / "b.rtr", play(ticks=20)))["canonical"]
+
+
+def test_the_digest_ignores_pace_and_people_and_nothing_else(tmp_path: Path, played: Played) -> None:
+    base = told(write(tmp_path / "a.rtr", played))["canonical"]
+
+    def digest(name: str, change: Any) -> str:
+        ticks = [(tick, [new for event in events if (new := change(event)) is not None]) for tick, events in played.ticks]
+        return str(told(write(tmp_path / name, played._replace(ticks=ticks)))["canonical"])
+
+    def slower(event: ev.AnyEvent) -> ev.AnyEvent | None:
+        if isinstance(event, ev.Bookmark):
+            return None
+        event = msgspec.structs.replace(event, t_ns=event.t_ns + 77, seq=event.seq + 5)
+        return msgspec.structs.replace(event, meas={"x": 1}) if isinstance(event, ev.Token) else event
+
+    def bolder(event: ev.AnyEvent) -> ev.AnyEvent:
+        return msgspec.structs.replace(event, text=event.text + "!") if isinstance(event, ev.Token) else event
+
+    def handless(event: ev.AnyEvent) -> ev.AnyEvent | None:
+        return None if isinstance(event, ev.Control) else event
+
+    assert digest("b.rtr", slower) == base
+    assert digest("c.rtr", bolder) != base
+    assert digest("d.rtr", handless) != base
+
+
+def test_info_counts_what_happened(tmp_path: Path, played: Played) -> None:
+    path = write(tmp_path / "a.rtr", played)
+    annotate(path, [ev.Bookmark(tick=3, note="later")])
+    found = told(path)
+    assert found["complete"]
+    assert found["status"] == "complete"
+    assert (found["game"], found["seed"], found["ticks"], found["steps"]) == ("snake", 22, 20, 20)
+    assert (found["default_actions"], found["default_reasons"], found["late_actions"]) == (2, {"fault": 2}, 0)
+    assert (found["planner_tokens"], found["reactor_tokens"]) == (20 * 48, 20 * 16)
+    assert found["actions"] == {"default": 2, "reactor": 18}
+    assert found["streams"]["reactor"]["finished"] == {"stop": 20}
+    assert found["streams"]["reactor"]["ttft_s"]["median"] == pytest.approx(0.345)
+    assert found["faults"] == 2
+    assert found["fault_list"][0] == {"tick": 6, "component": "reactor", "what": "stalled", "done": "default action", "cause": "thinker"}
+    assert found["bookmarks"] == [{"tick": 4, "note": "look ✓"}, {"tick": 14, "note": "look ✓"}, {"tick": 3, "note": "later"}]
+    assert found["segments"] == 3
+    assert found["tick_s"] == {"median": 1.0, "p90": 1.0}
+    assert (found["score"], found["raw_score"]) == (played.end.totals.score, played.end.totals.raw_score)
+    assert found["done_reason"] == "ticks"
+    assert found["warnings"] == []
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_info_of_an_incomplete_file_says_how_far_it_came(tmp_path: Path, played: Played) -> None:
+    found = told(write(tmp_path / "a.rtr", played._replace(ticks=played.ticks[:9]), ended=False, closed=False))
+    last = played.ticks[8][1][-1]
+    assert isinstance(last, ev.Step)
+    assert (found["complete"], found["ticks"], found["done_reason"]) == (False, 9, None)
+    assert (found["raw_score"], found["score"]) == (last.score, last.points / 24)
+    assert len(found["warnings"]) == 1
+
+
+def test_csv_has_one_row_a_tick(tmp_path: Path, played: Played) -> None:
+    path = write(tmp_path / "a.rtr", played)
+    annotate(path, [ev.Bookmark(tick=4, note="=HYPERLINK(1)"), ev.Bookmark(tick=5, note="=1+1")])
+    with open_replay(path) as replay:
+        text = "".join(csv_lines(replay))
+    assert text.endswith("\r\n")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["tick"] for row in rows] == [str(tick) for tick in range(20)]
+    steps = [event for _, events in played.ticks for event in events if isinstance(event, ev.Step)]
+    assert [float(row["score"]) for row in rows] == [step.score for step in steps]
+    assert (rows[6]["action"], rows[6]["source"], rows[6]["reason"], rows[6]["faults"]) == ("S", "default", "fault", "1")
+    assert (rows[7]["planner_tokens"], rows[7]["reactor_tokens"], rows[7]["reactor_finish"]) == ("48", "16", "stop")
+    assert (rows[6]["planner_generation"], rows[7]["planner_generation"]) == ("6", "")
+    assert (rows[19]["done"], rows[19]["done_reason"]) == ("1", "ticks")
+    assert rows[4]["bookmark"] == "'=HYPERLINK(1) | look ✓"
+    assert rows[5]["bookmark"] == "'=1+1"
+
+
+def test_json_lines_hold_every_event_and_give_it_back(tmp_path: Path, played: Played) -> None:
+    path = write(tmp_path / "a.rtr", played)
+    annotate(path, [ev.Bookmark(tick=4, note="x")])
+    with open_replay(path) as replay:
+        lines = list(jsonl_lines(replay))
+    assert all(line.count("\n") == 1 for line in lines)
+    assert [ev.decode_map(json.loads(line)) for line in lines] == [*played.events, ev.Bookmark(tick=4, note="x")]
+
+
+def compared(tmp_path: Path, a: Played, b: Played) -> Any:
+    for name in ("a.rtr", "b.rtr"):
+        (tmp_path / name).unlink(missing_ok=True)
+    with open_replay(write(tmp_path / "a.rtr", a)) as one, open_replay(write(tmp_path / "b.rtr", b)) as other:
+        return diff(one, other)
+
+
+def test_a_recording_does_not_differ_from_itself(tmp_path: Path, played: Played) -> None:
+    found = compared(tmp_path, played, play(ticks=20))
+    assert found.same
+    assert found.header == ()
+    assert found.ticks == (20, 20)
+
+
+def test_the_first_parting_of_each_kind_is_named(tmp_path: Path, played: Played) -> None:
+    other = play(ticks=20, salt=1)
+    found = compared(tmp_path, played, other)
+    assert not found.same
+    assert found.header == ()
+    assert found.first.what == "text"
+    assert found.first.tick == 0
+    assert set(found.firsts) >= {"observation", "text", "action", "state"}
+    acted, state, seen = (found.firsts[kind] for kind in ("action", "state", "observation"))
+    assert acted.tick <= state.tick < seen.tick
+    assert acted.field == "letter"
+    assert seen.tick == state.tick + 1
+    assert str(found.first).startswith("tick 0: text planner[")
+
+
+def test_a_header_and_a_length_that_differ_are_named(tmp_path: Path, played: Played) -> None:
+    shorter = played._replace(ticks=played.ticks[:12], header=msgspec.structs.replace(played.header, agent="reactive", meas={"id": "other"}))
+    found = compared(tmp_path, played, shorter)
+    assert [(parting.path, parting.a, parting.b) for parting in found.header] == [("agent", "agile", "reactive")]
+    # The end record stands in tick 19 of the shorter one.
+    assert (found.first.what, found.first.tick, found.first.a, found.first.b) == ("length", 12, "has it", "ends before")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "path"),
+    [
+        (1, 1.0, None),
+        (float("nan"), float("nan"), None),
+        ((1, 2), [1, 2], None),
+        (True, 1, ""),
+        (0, False, ""),
+        ({"a": [1, {"b": 2}]}, {"a": [1, {"b": 3}]}, "a[1].b"),
+        ({"a": 1}, {}, "a"),
+        ({}, {"a": None}, "a"),
+        ([1], [1, 2], "[1]"),
+        ("x", 1, ""),
+    ],
+)
+def test_values_are_compared_to_the_leaf(a: object, b: object, path: str | None) -> None:
+    found = first_parting(a, b)
+    assert (None if found is None else found.path) == path
