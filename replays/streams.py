@@ -60,8 +60,6 @@ class StreamState(msgspec.Struct, omit_defaults=True):
     started_ns: int = 0
     first_ns: int | None = None
     last_ns: int = 0
-    first_tokens: int = 0
-    """Tokens in the first frame of the generation: the pace is that of those behind it."""
     at: int | None = None
     """Instant of the last token."""
     tokens: int = 0
@@ -112,7 +110,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
         if self.said and not self._ends_with_newline():
             self._append(0, "\n")
         self.generation, self.running, self.finish, self.channel = event.id, True, None, ""
-        self.started_at, self.started_ns, self.first_ns, self.last_ns, self.first_tokens = event.at, event.t_ns, None, event.t_ns, 0
+        self.started_at, self.started_ns, self.first_ns, self.last_ns = event.at, event.t_ns, None, event.t_ns
         self.tokens, self.ttft_s, self.tpot_s = 0, None, None
         self.prompt = list(event.prompt)
         self.segments = []
@@ -146,12 +144,11 @@ class StreamState(msgspec.Struct, omit_defaults=True):
             self.at = event.at + max(0, count - 1)
         arrivals = event.meas.get("arrivals") or ((count, event.t_ns),)
         if self.first_ns is None:
-            self.first_tokens, self.first_ns = int(arrivals[0][0]), int(arrivals[0][1])
+            self.first_ns = int(arrivals[0][1])
             self.ttft_s = (self.first_ns - self.started_ns) / 1e9
         self.last_ns = int(arrivals[-1][1])
-        behind = self.tokens - self.first_tokens
-        if behind > 0:
-            self.tpot_s = (self.last_ns - self.first_ns) / 1e9 / behind
+        if self.tokens > 1:
+            self.tpot_s = (self.last_ns - self.first_ns) / 1e9 / (self.tokens - 1)
         back, text = self._scrub().feed(event.text)
         self._append(back, text)
         return back, text

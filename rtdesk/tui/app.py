@@ -1,0 +1,660 @@
+"""The desk's app: it polls a source once a frame, folds, and shows the rows the scene makes. Six flat widgets and one card.
+
+Cost is by frame, not by token: one timer for everything, 15 frames a second in a flood, up to 30 when text is slow enough to
+read, none when nothing changed. The app never waits for the terminal: before it draws it asks whether the last frame has left,
+and if not it folds, draws nothing and counts.
+
+    DeskApp(source).run_desk() -> int      # the exit code
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingsMap
+from textual.color import Color
+from textual.geometry import Offset, Region, Size, Spacing
+from textual.layout import Layout as TextualLayout
+from textual.layout import WidgetPlacement
+from textual.screen import Screen
+from textual.theme import Theme
+
+from replays.clean import one_line
+from replays.reduce import ViewState, fold
+from rtdesk.tui.boards import BoardMaker
+from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
+from rtdesk.tui.history import LABEL, tick_at, track
+from rtdesk.tui.keys import COMMANDS, FIND, bindings, foot_keys
+from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
+from rtdesk.tui.looks import LOOKS, look_for, make_look
+from rtdesk.tui.meter import alarm, window
+from rtdesk.tui.panes import tail_height
+from rtdesk.tui.rows import Rows
+from rtdesk.tui.runs import Row
+from rtdesk.tui.scene import PART
+from rtdesk.tui.source import Source
+from rtdesk.tui.terminal import desk_driver, is_busy
+from rtdesk.tui.views import Status, View
+from rtdesk.tui.wrap import last_rows, rows_before
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+__all__ = ["DeskApp", "run_screen"]
+
+log = logging.getLogger(__name__)
+
+FPS = 30.0
+FLOOD_FPS = 15.0
+SSH_FPS = 12.0
+NOTICE_S = 3.0
+"""Seconds a notice stays in the foot."""
+
+_THEMES = {
+    name: Theme(
+        name=f"desk-{name}", primary=palette[0], secondary=palette[1], background=palette[2], surface=palette[2], panel=palette[3], foreground=palette[4], dark=name == "dark"
+    )
+    for name, palette in {
+        "dark": ("#6296ff", "#ffd24a", "#0e1218", "#161c25", "#cbd4df"),
+        "light": ("#17418f", "#8a6d00", "#fbfbf8", "#eceeed", "#222a33"),
+    }.items()
+}
+
+
+class _DeskLayout(TextualLayout):
+    """Puts the six parts where `arrange` says, and the card over them."""
+
+    name = "desk"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
+        app: Any = parent.app
+        placements = []
+        for child in children:
+            rect = app.rect_of(child.id or "", size)
+            region = Region(rect.x, rect.y, rect.width, rect.height)
+            placements.append(WidgetPlacement(region, Offset(0, 0), Spacing(), child, 1 if child.id == "card" else 0))
+        return placements
+
+
+class _DeskScreen(Screen[Any]):
+    """A screen laid out by the scene's own rule."""
+
+    @property
+    def layout(self) -> TextualLayout:
+        return _DESK_LAYOUT
+
+
+_DESK_LAYOUT = _DeskLayout()
+
+
+class DeskApp(App[None]):
+    """The screen over any source, live or recorded."""
+
+    AUTO_FOCUS = None
+    TITLE = "rtdesk"
+    ENABLE_COMMAND_PALETTE = True
+    NOTIFICATION_TIMEOUT = 2
+    CSS = "Screen { overflow: hidden hidden; } #card { display: none; } #card.open { display: block; }"
+
+    def __init__(
+        self,
+        source: Source,
+        *,
+        look: str | None = None,
+        ascii: bool | None = None,
+        fps: float | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+        timer: bool = True,
+        shots: Path | None = None,
+        earlier: Callable[[ViewState], list[float]] = lambda state: [],
+        trusted_games: frozenset[str] = frozenset(),
+    ) -> None:
+        """`look` is dark, light, ansi or mono (found out unless given); `timer=False` draws only on `draw()`, for pictures.
+
+        `earlier(state)` gives the scores of earlier runs of the same level for the result card. `shots` is where screenshots go.
+        """
+        name = look or look_for()
+        if os.environ.get("NO_COLOR") is not None:
+            name = "mono"
+        # Without this Textual turns named colours and grey into true colour, NO_COLOR or not.
+        super().__init__(driver_class=desk_driver(), ansi_color=name in ("ansi", "mono"))
+        self.look = make_look(name, _ascii_wanted() if ascii is None else ascii)
+        self.source = source
+        self.state = ViewState()
+        self.boards = BoardMaker(trusted_games)
+        self.shots = shots or Path.cwd()
+        self.frames = 0
+        self.dropped = 0
+        self._clock = clock
+        self._timer = timer
+        self._fps = min(fps or FPS, FPS * 2)
+        if fps is None and os.environ.get("SSH_CONNECTION"):
+            self._fps = SSH_FPS
+        self._earlier = earlier
+        self._status = source.status
+        self._drawn: dict[str, Any] = {}
+        self._stale = True
+        self._anchors: dict[str, int] = {}
+        self._voice = "planner"
+        self._prompts = False
+        self._notice, self._notice_until = "", 0
+        self._jump = ""
+        self._card = ""
+        self._card_rect = Rect(0, 0, 0, 0)
+        self._result_seen = False
+        self._until: str | None = None
+        self._seen_notes = 0
+        self._said = 0
+        self._arranged: tuple[Any, Layout] | None = None
+        self._parts: dict[str, Rows] = {}
+        self._beating: asyncio.TimerHandle | None = None
+        self._human = source.status.human
+        for theme in _THEMES.values():
+            self.register_theme(theme)
+        self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
+        self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human)])
+
+    @property
+    def ground(self) -> Color:
+        """The background line filters blend with."""
+        return Color.parse(self.look.value("bg")) if self.look.rgb else Color.parse("#000000")
+
+    # Putting the screen together.
+
+    def compose(self) -> ComposeResult:
+        for part in PARTS:
+            yield Rows(part)
+        yield Rows("card")
+
+    def get_default_screen(self) -> Screen[Any]:
+        return _DeskScreen(id="_default")
+
+    def on_mount(self) -> None:
+        self._parts = {part: self.query_one(f"#{part}", Rows) for part in (*PARTS, "card")}
+        self._parts["card"].styles.layer = "_card"
+        self.screen.styles.layers = ("default", "_card")
+        self.draw(force=True)
+        if not self.is_headless:
+            loop = asyncio.get_running_loop()
+            for number, code in ((signal.SIGTERM, 143), (signal.SIGHUP, 129), (signal.SIGINT, 130)):
+                try:
+                    loop.add_signal_handler(number, self._leave, code)
+                except (NotImplementedError, RuntimeError, ValueError):
+                    # Not the main thread, or no signals here: the caller's business then.
+                    break
+        if self._timer:
+            self._beat()
+
+    def on_resize(self) -> None:
+        self._arranged = None
+        self._stale = True
+        if self._parts:
+            self.draw(force=True)
+
+    def arrangement(self) -> Layout:
+        """Return the layout of the screen as it is now."""
+        board = self.boards.board(self.state.header, self.state.snapshot)
+        header = self.state.header
+        planner = header is None or "planner" in header.backends or not header.backends
+        reactor = header is None or "reactor" in header.backends
+        key = (self.size, board.columns if board else 8, board.rows if board else 8, planner, reactor)
+        if self._arranged is None or self._arranged[0] != key:
+            changed = self._arranged is not None
+            size, columns, rows = key[:3]
+            self._arranged = (key, arrange(size.width, size.height, columns, rows, planner=planner, reactor=reactor))
+            if changed and self._parts:
+                self.screen.refresh(layout=True)
+        return self._arranged[1]
+
+    def rect_of(self, part: str, size: Size) -> Rect:
+        if part == "card":
+            return self._card_rect
+        return self.arrangement().parts.get(part, Rect(0, 0, 0, 0))
+
+    # The beat.
+
+    def _beat(self) -> None:
+        self._beating = None
+        if self._exit:
+            return
+        started = self._clock()
+        try:
+            self._poll(started)
+            flood = self._flooded()
+            self.draw()
+        except Exception as error:
+            self._handle_exception(error)
+            return
+        period = 1.0 / min(self._fps, FLOOD_FPS if flood else FPS)
+        spent = (self._clock() - started) / 1e9
+        self._beating = asyncio.get_running_loop().call_later(max(0.002, period - spent), self._beat)
+
+    def _poll(self, now_ns: int) -> None:
+        for item in self.source.poll(now_ns):
+            if isinstance(item, ViewState):
+                self.state, self._anchors, self._result_seen = item, {}, False
+                self._seen_notes = len(item.notes)
+            else:
+                fold(self.state, item)
+            self._stale = True
+        self._status = self.source.status
+        if self._until is not None:
+            self._break_on(self._until)
+        self._seen_notes = len(self.state.notes)
+        if self._notice and now_ns > self._notice_until:
+            self._notice, self._stale = "", True
+        if self.state.end is not None and not self._result_seen and self._status.mode == "live":
+            self._result_seen = True
+            self._open("result")
+
+    def _break_on(self, kind: str) -> None:
+        for note in self.state.notes[min(self._seen_notes, len(self.state.notes)) :]:
+            if not kind or note.kind == kind:
+                self._until = None
+                if self._status.play == "playing":
+                    self.source.command("pause")
+                self.say(f"tick {note.tick}: {note.text}")
+                return
+
+    def _flooded(self) -> bool:
+        """Whether more new text came in this frame than the panes hold: nobody reads that, so half the frames will do."""
+        said = self.state.planner.said + self.state.reactor.said
+        new, self._said = said - self._said, said
+        layout = self.arrangement()
+        room = sum(layout.parts[part].width * layout.parts[part].height for part in ("planner", "reactor"))
+        return new * self._fps > room * 2
+
+    def draw(self, *, force: bool = False) -> bool:
+        """Draw a frame if there is something new and the terminal has taken the last one; return whether one was drawn."""
+        status = self._status if self._timer else self.source.status
+        self._status = status
+        if not force and not self._stale and self._shown_status == status:
+            return False
+        if not force and is_busy(self._driver):
+            self.dropped += 1
+            self._stale = True
+            return False
+        view = self._view(status)
+        layout = self.arrangement()
+        for part in PARTS:
+            self._draw_part(part, view, layout, force)
+        if self._card:
+            self._draw_card(view, layout)
+        self._stale, self._shown_status = False, status
+        self.frames += 1
+        return True
+
+    _shown_status: Status | None = None
+
+    def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
+        rect = layout.parts[part]
+        if rect.height == 0:
+            return
+        key = self._key(part, view, rect)
+        if not force and key is not None and self._drawn.get(part) == key:
+            return
+        self._drawn[part] = key
+        self._parts[part].show(PART[part](self.state, view, self.look, layout))
+
+    def _key(self, part: str, view: View, rect: Rect) -> Any:
+        """Return what a part's rows depend on where that is cheaper to compare than the rows are to make; None if it is not."""
+        state = self.state
+        if part == "head":
+            return (rect, state.header is None, state.tick, view.status.play, view.status.rate, view.status.speed, view.jump, state.end is None)
+        if part == "foot":
+            return (rect, view.notice, view.keys)
+        if part == "left":
+            span = window(state, view)
+            loud = alarm(state, span.share if span is not None else 0.0)
+            # The pace is rounded, so that its last digit does not repaint the column every frame.
+            pace = tuple(f"{value:.1e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
+            return (
+                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.steps, len(state.notes),
+                state.notes[-1] if state.notes else None, loud, pace, view.dropped, state.defaults, state.late, state.faults,
+            )  # fmt: skip
+        return None
+
+    def _view(self, status: Status) -> View:
+        board = self.boards.board(self.state.header, self.state.snapshot)
+        replay = status.mode == "replay"
+        notice = self._notice or one_line(status.note, 200) or (self.boards.why if board is None and self.state.snapshot else "")
+        return View(
+            status=status,
+            board=board,
+            spec=self.boards.spec,
+            overview=self.source.overview,
+            anchors=self._anchors,
+            notice=notice,
+            prompts=self._prompts,
+            keys=foot_keys(self._human, replay=replay, paceable=status.paceable),
+            jump=self._jump,
+            dropped=self.dropped,
+        )
+
+    def screen_text(self) -> list[str]:
+        """Return the screen as text, row by row, for tests and pictures as text."""
+        layout = self.arrangement()
+        grid = [[" "] * layout.width for _ in range(layout.height)]
+        for part, rect in (*layout.parts.items(), *([("card", self._card_rect)] if self._card else [])):
+            for y, line in enumerate(self._parts[part].text()[: rect.height]):
+                column = rect.x
+                for char in line:
+                    if rect.y + y < layout.height and column < layout.width:
+                        grid[rect.y + y][column] = char
+                    column += 1
+        return ["".join(row) for row in grid]
+
+    # Cards.
+
+    def _open(self, card: str) -> None:
+        self._card = "" if self._card == card else card
+        self._parts["card"].set_class(bool(self._card), "open")
+        self._parts["card"].drop()
+        self._stale = True
+        self.draw()
+        self.screen.refresh(layout=True)
+
+    def _draw_card(self, view: View, layout: Layout) -> None:
+        room = layout.parts["planner"].height + layout.parts["reactor"].height
+        width = card_rect(layout, self._card, room).width
+        rows: list[Row] = []
+        if layout.small:
+            pass
+        elif self._card == "help":
+            rows = help_card(self.state, view, self.look, width)
+        elif self._card == "find":
+            rows = find_card(view, self.look, width)
+        elif self._card == "result":
+            rows = result_card(self.state, view, self.look, width, self._earlier(self.state))
+        elif self._card == "log":
+            rows = log_card(self.source.log_lines(), self.look, card_rect(layout, "log", room).width, card_rect(layout, "log", room).height)
+        rect = card_rect(layout, self._card, len(rows)) if rows else Rect(0, 0, 0, 0)
+        if rect != self._card_rect:
+            self._card_rect = rect
+            self.screen.refresh(layout=True)
+        self._parts["card"].show(rows[: rect.height])
+
+    def say(self, text: str) -> None:
+        """Show a line in the foot for a moment."""
+        if text:
+            self._notice, self._notice_until = one_line(text, 200), self._clock() + int(NOTICE_S * 1e9)
+            self._stale = True
+
+    # Keys. An open dialog or card switches the game's keys off.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if len(self.screen_stack) > 1:
+            return False
+        if action in ("close", "pick"):
+            return bool(self._card) and (action == "close" or self._card == "find")
+        if self._card == "find":
+            return action in ("find", "leave")
+        return not (self._card and action in ("move", "digit", "jump"))
+
+    def _ask(self, what: str, value: str = "") -> None:
+        answer = self.source.command(what, value)
+        self._status = self.source.status
+        self._stale = True
+        self.say(answer)
+
+    def action_pause(self) -> None:
+        self._until = None
+        self._ask("pause")
+
+    def action_step(self) -> None:
+        self._ask("step")
+
+    def action_slow(self, direction: str) -> None:
+        self._pace_by("slow", direction)
+
+    def action_faster(self) -> None:
+        self._pace_by("faster")
+
+    def action_slower(self) -> None:
+        self._pace_by("slower")
+
+    def _pace_by(self, what: str, value: str = "") -> None:
+        if self._status.paceable:
+            self._ask(what, value)
+        else:
+            self.say("in wall time the pace is the clock's")
+
+    def action_bookmark(self) -> None:
+        self._ask("bookmark")
+
+    def action_restart(self) -> None:
+        self._again("restart")
+
+    def action_next_seed(self) -> None:
+        self._again("next-seed")
+
+    def _again(self, what: str) -> None:
+        if self._card == "result":
+            self._open("result")
+        self._ask(what)
+
+    def action_move(self, letter: str) -> None:
+        if letter in self._human:
+            self._ask("key", letter)
+
+    def action_tick(self, count: int) -> None:
+        if self._status.mode == "replay":
+            self._ask("tick", str(count))
+
+    def action_digit(self, digit: str) -> None:
+        if self._status.mode == "replay":
+            self._jump = (self._jump + digit)[:7] if digit else self._jump[:-1]
+            self._stale = True
+
+    def action_jump(self) -> None:
+        if self._jump:
+            tick, self._jump = self._jump, ""
+            self._ask("jump", tick)
+
+    def action_find(self) -> None:
+        self._open("find")
+
+    def action_pick(self, key: str) -> None:
+        kind = next((kind for sign, kind, _ in FIND if sign == key), "")
+        self._open("find")
+        if self._status.mode == "replay":
+            self._ask("find", kind)
+            return
+        self._until = kind
+        self.say(f"runs on until the next {kind or 'event'}")
+        if self._status.play == "paused":
+            self.source.command("pause")
+
+    def action_help(self) -> None:
+        self._open("help")
+
+    def action_log(self) -> None:
+        self._open("log")
+
+    def action_close(self) -> None:
+        self._open(self._card)
+
+    def action_prompts(self) -> None:
+        self._prompts = not self._prompts
+        self._stale = True
+
+    def action_palette(self) -> None:
+        self.action_command_palette()
+
+    def action_look(self) -> None:
+        self.set_look(LOOKS[(LOOKS.index(self.look.name) + 1) % len(LOOKS)])
+
+    def set_look(self, name: str) -> None:
+        """Change the look; under NO_COLOR there is only one."""
+        if self.no_color:
+            self.say("NO_COLOR is set")
+            return
+        self.look = make_look(name, self.look.signs.ascii)
+        self.ansi_color = name in ("ansi", "mono")
+        self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
+        for part in self._parts.values():
+            part.drop()
+        self._drawn.clear()
+        self.say(f"look: {name}")
+        self.draw(force=True)
+
+    def action_shot(self) -> None:
+        header = self.state.header
+        name = f"rtdesk-{_file_word(header.game) if header else 'desk'}-t{max(0, self.state.tick)}.svg"
+        path = self.shots / name
+        try:
+            path.write_text(self.export_screenshot(title="rtdesk"), encoding="utf-8")
+        except OSError as error:
+            self.say(f"no screenshot: {error}")
+        else:
+            self.say(f"screenshot: {path}")
+
+    def action_leave(self) -> None:
+        self._leave(0)
+
+    def action_help_quit(self) -> None:
+        self._leave(0)
+
+    async def action_quit(self) -> None:
+        self._leave(0)
+
+    def _leave(self, code: int) -> None:
+        self.source.command("quit")
+        if self._beating is not None:
+            self._beating.cancel()
+        self.exit(return_code=code)
+
+    # Scrolling: a command to a part, not a matter of focus.
+
+    def action_other(self) -> None:
+        self._voice = "reactor" if self._voice == "planner" else "planner"
+        self.say(f"scrolling the {self._voice}")
+
+    def action_scroll(self, rows: int) -> None:
+        self.scroll_part(self._voice, rows)
+
+    def action_scroll_page(self, pages: int) -> None:
+        if self._status.mode == "replay":
+            self._ask("tick", str(10 * pages))
+            return
+        rect = self.arrangement().parts[self._voice]
+        self.scroll_part(self._voice, pages * max(1, tail_height(self.state, self._voice, rect.height) - 1))
+
+    def action_follow(self) -> None:
+        if self._status.mode == "replay" and not self._anchors:
+            self._ask("end")
+        self._anchors = {}
+        self._stale = True
+
+    def action_home(self) -> None:
+        if self._status.mode == "replay":
+            self._ask("home")
+            return
+        self._anchors = {**self._anchors, self._voice: getattr(self.state, self._voice).dropped}
+        self._stale = True
+
+    def scroll_part(self, part: str, rows: int) -> None:
+        """Scroll a stream's pane; at its end it follows again. The place is pinned by character, so new text does not move it."""
+        if part not in ("planner", "reactor"):
+            return
+        stream = getattr(self.state, part)
+        text, rect = stream.text, self.arrangement().parts[part]
+        room, height = rect.width - 3, tail_height(self.state, part, rect.height)
+        shown = last_rows(text, room, height)
+        last = shown[0].offset if shown else 0
+        at = self._anchors[part] - stream.dropped if part in self._anchors else last
+        if rows < 0:
+            at = rows_before(text, room, -rows, max(0, at))
+        else:
+            following = last_rows(text[: max(0, at)] + text[max(0, at) :], room, 10_000)
+            place = next((i for i, row in enumerate(following) if row.offset >= at), len(following) - 1)
+            at = following[min(len(following) - 1, place + rows)].offset if following else 0
+        anchors = {name: value for name, value in self._anchors.items() if name != part}
+        if at < last:
+            anchors[part] = at + stream.dropped
+        self._anchors = anchors
+        self._stale = True
+
+    def click_part(self, part: str, x: int, y: int) -> None:
+        """A click on the timeline goes to that tick; a click on a pane makes it the one keys scroll."""
+        if part in ("planner", "reactor"):
+            self._voice = part
+        elif part == "meter" and self._status.mode == "replay" and y >= 3:
+            overview = self.source.overview
+            if overview is not None:
+                layout = self.arrangement()
+                found = track(overview.ticks, layout.width - LABEL - 10)
+                self._ask("jump", str(tick_at(found, x - LABEL - 1)))
+        elif part == "card" and self._card == "result":
+            self._open("result")
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        for command in COMMANDS:
+            if command.action in ("palette", "find") or command.action.startswith("scroll"):
+                continue
+            name, _, argument = command.action.partition("(")
+            method = getattr(self, f"action_{name}")
+            call = (lambda method=method, argument=argument: method(argument.strip("')"))) if argument else method
+            yield SystemCommand(f"{command.help[:1].upper()}{command.help[1:]}", f"key {command.label}", call)
+        for name in LOOKS:
+            yield SystemCommand(f"Look: {name}", "colours of the screen", lambda name=name: self.set_look(name))
+
+    # Failing: one line, exit code 1, traceback without locals in the log.
+
+    def _fatal_error(self) -> None:
+        log.error("the screen failed\n%s", traceback.format_exc(limit=20))
+        self._close_messages_no_wait()
+
+    def panic(self, *renderables: Any) -> None:
+        self._return_code = 1
+        log.error("the screen failed: %s\n%s", self._exception, traceback.format_exc(limit=20))
+        self._close_messages_no_wait()
+
+    def _print_error_renderables(self) -> None:
+        self._exit_renderables.clear()
+
+    def run_desk(self) -> int:
+        """Run until the person leaves; return the exit code. After a failure one line has gone to stderr."""
+        try:
+            self.run()
+        finally:
+            self.source.close()
+        code = self.return_code or 0
+        if self._exception is not None:
+            code = 1
+            kind, said = type(self._exception).__name__, one_line(str(self._exception), 200)
+            sys.stderr.write(f"rtdesk: the screen failed ({kind}: {said}); the log has the details; try --headless\n")
+        return code
+
+
+def _ascii_wanted() -> bool:
+    """Whether this locale may draw signs of ambiguous width two cells wide."""
+    wanted = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    encoding = (sys.__stderr__.encoding or "") if sys.__stderr__ is not None else ""
+    return "utf" not in encoding.lower() or wanted[:2] in ("zh", "ja", "ko")
+
+
+def _file_word(name: str) -> str:
+    return "".join(char for char in Path(name).stem if char.isalnum() or char in "-_")[:40] or "game"
+
+
+def run_screen(source: Source, *, look: str | None = None, ascii: bool | None = None, fps: float | None = None, **options: Any) -> int:
+    """Show `source` in this terminal until the person leaves; return the exit code."""
+    return DeskApp(source, look=look, ascii=ascii, fps=fps, **options).run_desk()
+
+
+def picture(app: DeskApp) -> str:
+    """Return the screen of a running app as plain text."""
+    return "\n".join(app.screen_text())
+
+

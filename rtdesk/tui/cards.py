@@ -1,0 +1,138 @@
+"""Cards that lie over the streams: help, find, log, result. Pure: rows of styled text, like the rest of the scene."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from replays.clean import clean, one_line
+from replays.clean import width as cells
+from replays.reduce import ViewState
+from rtdesk.tui.keys import COMMANDS, FIND
+from rtdesk.tui.layout import Layout, Rect
+from rtdesk.tui.looks import Look
+from rtdesk.tui.runs import Row, Run, blank, finish, rule
+from rtdesk.tui.views import View
+from rtdesk.tui.wrap import last_rows
+
+__all__ = ["card_rect", "find_card", "help_card", "log_card", "result_card"]
+
+
+def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
+    """Return where a card of `rows` rows lies: over the streams, the log drawer at their foot."""
+    planner, reactor = layout.parts["planner"], layout.parts["reactor"]
+    top, bottom = planner.y, planner.y + planner.height + reactor.height
+    if kind == "log":
+        height = max(6, min(rows, (bottom - top) * 2 // 3))
+        return Rect(planner.x, bottom - height, planner.width, height)
+    width = min(planner.width, 72)
+    height = min(rows, bottom - top)
+    return Rect(planner.x + (planner.width - width) // 2, top + (bottom - top - height) // 2, width, height)
+
+
+def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *, foot: str = "Esc closes", voice: str = "") -> list[Row]:
+    bar: Run = (look.signs.bar, look.voice[voice] if voice else look.bright)
+    rows = [rule(look, voice, title, (), foot, width)]
+    for line in ((), *body, ()):
+        rows.append(finish((bar, ("  ", look.base), *line), width, look))
+    return rows
+
+
+def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+    """Return the keys, and what the board's game is about."""
+    human = bool(view.status.human)
+    body: list[list[Run]] = []
+    if view.spec is not None:
+        body += [[(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)] if cells(view.spec.summary) < width - 14 else [(view.spec.title, look.bright)]]
+        body += [[(line, look.dim)] for line in view.spec.help[:8]] + [[]]
+    seen = set()
+    for command in COMMANDS:
+        label = command.playing_label if human else command.label
+        if label in seen:
+            continue
+        seen.add(label)
+        body.append([(f"{label:<7}", look.bright), (command.help, look.text)])
+    body += [
+        [],
+        [("planner ", look.strong["planner"]), ("reactor ", look.strong["reactor"]), ("person ", look.strong["person"]), ("default action", look.strong["default"])],
+        [(f"{look.signs.diamond} plan holds   {look.signs.hollow} plan went stale   {look.signs.arrows['R']} what the reactor answered", look.dim)],
+    ]
+    return _framed("help", body, look, width)
+
+
+def find_card(view: View, look: Look, width: int) -> list[Row]:
+    """Return the kinds of event one can go to."""
+    later = view.status.mode == "replay"
+    head = "go to the next tick with ..." if later else "run on until the next ..., then pause"
+    body: list[list[Run]] = [[(head, look.text)], []]
+    for key, kind, words in FIND:
+        voice = {"default": "default", "late": "default", "fault": "default", "bookmark": "person", "stale": "planner"}.get(kind, "")
+        sign = look.signs.marks.get(kind, " ")
+        body.append([(f"{key}  ", look.bright), (f"{sign} ", look.strong[voice] if voice else look.bright), (words, look.text)])
+    return _framed("find", body, look, width)
+
+
+def log_card(lines: Sequence[str], look: Look, width: int, height: int) -> list[Row]:
+    """Return the newest log lines."""
+    text = clean("\n".join(line[:2000] for line in lines[-400:]))
+    rows = [finish(((" ", look.base), (row.text, look.soft)), width, look) for row in last_rows(text, width - 2, max(1, height - 1))]
+    rows += [blank(width, look)] * (height - 1 - len(rows))
+    return [rule(look, "", "log", (), "l closes", width), *rows]
+
+
+def result_card(state: ViewState, view: View, look: Look, width: int, earlier: Sequence[float] = ()) -> list[Row]:
+    """Return how the episode went: score, where the time went, what the guidance changed, what to do next."""
+    end, header = state.end, state.header
+    spec = view.spec
+    body: list[list[Run]] = []
+    totals = end.totals if end is not None else None
+    points = totals.points if totals is not None else state.points
+    score = totals.score if totals is not None else (spec.normalise(points) if spec is not None else 0.0)
+    name = spec.points_name if spec is not None else "points"
+    best = f"  of {spec.points_max:g}" if spec is not None else ""
+    body.append([(f"{score:.2f}", look.bright), (f"  {points:g} {name}{best}", look.text), (f"   raw score {state.score:g}", look.dim)])
+    body.append(_gauge(score, look, width - 6))
+    if earlier:
+        runs = f"{len(earlier)} earlier run{'s' if len(earlier) > 1 else ''} of this level: best {max(earlier):.2f}, mean {sum(earlier) / len(earlier):.2f}"
+        body.append([(runs, look.dim)])
+    body.append([])
+    reason = {"goal": "reached its goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "was ended by hand", "fault": "was ended by a fault"}
+    done = (end.done_reason if end is not None else state.done_reason) or "?"
+    who = one_line(header.agent, 30) if header is not None else "the agent"
+    ticks = totals.ticks if totals is not None else state.steps
+    body.append([(f"{who} ", look.bright), (f"{reason.get(done, done)} after {ticks} ticks", look.text)])
+    body += _where_time_went(state, look)
+    body.append([])
+    body.append([(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit", look.dim), ("      Esc looks at the board", look.faint)])
+    return _framed("result", body, look, width, foot="")
+
+
+def _gauge(share: float, look: Look, width: int) -> list[Run]:
+    room = max(10, min(width, 60))
+    full = max(0, min(room, round(share * room)))
+    return [(look.signs.block * full, look.bright), (look.signs.line * (room - full), look.rule)]
+
+
+def _where_time_went(state: ViewState, look: Look) -> list[list[Run]]:
+    rows: list[list[Run]] = []
+    acted = state.history.acted
+    counts = [(voice, word, sum(acted.count(sign) for sign in signs)) for voice, word, signs in (("reactor", "reactor", "rf"), ("planner", "plan", "pgo"), ("person", "you", "h"), ("default", "default", "d"))]
+    runs: list[Run] = [("acted    ", look.dim)]
+    for voice, word, count in counts:
+        if count:
+            runs += [(f"{word} {count}", look.strong[voice]), ("   ", look.base)]
+    if state.late:
+        runs.append((f"late {state.late}", look.strong["default"]))
+    rows.append(runs)
+    budget = (state.tick_budget or 0) * max(1, state.steps)
+    if budget and state.planner.total_tokens:
+        thinking = min(1.0, state.planner.total_tokens / budget)
+        rows.append([("planner  ", look.dim), (f"{state.planner.total_tokens:,} tokens", look.voice["planner"]), (f"   thought {thinking:.0%} of the time, idle {1 - thinking:.0%}", look.text)])
+    if state.reactor.total_tokens:
+        mean = state.reactor.total_tokens / max(1, state.steps)
+        rows.append([("reactor  ", look.dim), (f"{state.reactor.total_tokens:,} tokens", look.voice["reactor"]), (f"   {mean:,.0f} a tick of {state.reactive_budget or 0:,}", look.text)])
+    both = state.changed + state.followed
+    if both:
+        rows.append([("guidance ", look.dim), (f"followed {state.followed} of {both} fitting plan lines, went another way {state.changed} times", look.text)])
+    if state.faults:
+        rows.append([("faults   ", look.dim), (f"{state.faults}", look.strong["default"])])
+    return rows

@@ -1,0 +1,98 @@
+"""The terminal's door: Textual's Linux driver, told apart from a terminal that does not read, and hardened against odd keys.
+
+* `busy` says whether the last frame has left. Textual's writer takes 30 writes and then blocks the event loop; whoever asks
+  first never gets there.
+* Unasked kitty key reports with an event type (`ESC [ 97 ; 1 : 3 u`) kill Textual 8's parser: press and repeat are read
+  without it, releases are dropped.
+* Closing never waits for a terminal that is gone.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import sys
+from collections.abc import Iterable
+from queue import Full
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual._xterm_parser import XTermParser
+from textual.keys import Keys
+
+if TYPE_CHECKING:
+    from textual.driver import Driver
+
+__all__ = ["desk_driver"]
+
+_TYPED = re.compile(r"(\x1b\[[0-9:]*;[0-9]*):([0-9]+)((?:;[0-9:]*)?[A-Za-z~])")
+CLOSE_S = 1.0
+"""Seconds a closing screen waits for the terminal to take its last bytes."""
+
+
+class DeskParser(XTermParser):
+    """Textual's parser, without the keys that kill it."""
+
+    def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        typed = _TYPED.fullmatch(sequence)
+        if typed is not None:
+            head, kind, tail = typed.groups()
+            if kind == "3":
+                return [events.Key(Keys.Ignore, sequence)]
+            sequence = head + tail
+        try:
+            return super()._sequence_to_key_events(sequence, alt)
+        except (ValueError, OverflowError):
+            # A report no terminal should send; it must not end the session.
+            return [events.Key(Keys.Ignore, sequence)]
+
+
+def desk_driver() -> type[Driver] | None:
+    """Return the driver to run on, or None (Textual's own choice) where there is no Linux driver."""
+    if sys.platform == "win32":
+        return None
+    from textual.drivers import linux_driver
+
+    # The driver makes its parser by this name, and has no other seam.
+    linux_driver.XTermParser = DeskParser  # type: ignore[misc]
+
+    class DeskDriver(linux_driver.LinuxDriver):
+        """Linux driver that can say whether the terminal still takes what is written."""
+
+        written = 0
+        """Characters handed to the terminal since start."""
+
+        def write(self, data: str) -> None:
+            self.written += len(data)
+            super().write(data)
+
+        @property
+        def busy(self) -> bool:
+            """Whether something written before has not left yet."""
+            thread = self._writer_thread
+            if thread is None or not thread.is_alive():
+                return thread is not None
+            if thread._queue.qsize() > 0:
+                return True
+            try:
+                return not select.select([], [thread.fileno()], [], 0)[1]
+            except (OSError, ValueError):
+                return False
+
+        def close(self) -> None:
+            thread = self._writer_thread
+            if thread is None:
+                return
+            try:
+                thread._queue.put(None, timeout=CLOSE_S)
+            except Full:
+                # The terminal does not read; the thread is a daemon and ends with the process.
+                return
+            thread.join(CLOSE_S)
+
+    return DeskDriver
+
+
+def is_busy(driver: Any) -> bool:
+    """Return whether `driver` says its terminal lags; a driver that cannot say never does."""
+    return bool(getattr(driver, "busy", False))
