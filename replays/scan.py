@@ -88,6 +88,10 @@ class Source:
         except (OSError, OverflowError) as error:
             raise ReplayError(f"{self.path}: cannot be read at byte {offset} ({error}); copy the file and try the copy") from None
 
+    def __del__(self) -> None:
+        if getattr(self, "_fd", -1) >= 0:
+            self.close()
+
     def fileno(self) -> int:
         """Return the descriptor."""
         return self._fd

@@ -128,7 +128,7 @@ for t in range(5):
     w.tick(t, [ev.Tick(tick=t, view={{}}, text="x"), ev.Step(tick=t, state={{}}, reward=0.0, score=0.0)])
 os.kill(os.getpid(), signal.SIGKILL)
 """
-    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": os.getcwd()}, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}, timeout=60, check=False)
     assert done.returncode == -9
     with open_replay(tmp_path / "a.rtr") as replay:
         assert list(replay.ticks) == [0, 1, 2, 3, 4]
