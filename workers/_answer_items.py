@@ -199,7 +199,8 @@ class _Parser:
                 index = self._line_end[index]
             index += 1
         bases = {item.base for item in self._items}
-        if len(bases) > 1 or bases & failed or (failed and not bases):
+        # A faulty numbered line beside turn entries is prose that begins with a number; a faulty turn entry is never prose.
+        if len(bases) > 1 or bases & failed or "turn" in failed or (failed and not bases):
             return None
         return self._items
 
@@ -216,7 +217,7 @@ class _Parser:
             elif kind == "dash":
                 index = self._after_dash(index, bullet=begins, numbered=bool(base))
             elif (found := self._head(index)) is not None:
-                if head is not None:
+                if head is not None and (head.base, found.base) != ("list", "turn"):
                     return index, base, False
                 head, base, index = found, found.base, found.behind
             elif begins and (behind := self._label(index)) > index:
