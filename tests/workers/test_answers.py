@@ -42,7 +42,8 @@ def test_case_reads_as_recorded(case: Path) -> None:
     expected = json.loads((case / "expected.json").read_text(encoding="utf-8"))
     text = (case / "input.txt").read_bytes().decode("utf-8")
     for visible in (text, strip_think(text)):
-        reading = read_answer(visible, letters=GAMES[expected["game"]], mode=expected["mode"], cut=expected.get("finish_reason") == "length")
+        cut = expected.get("finish_reason") == "length"
+        reading = read_answer(visible, letters=GAMES[expected["game"]], mode=expected["mode"], cut=cut)
         assert reading.letters == expected["actions"]
         if "turns" in expected:
             assert reading.turns == expected["turns"]
@@ -206,7 +207,8 @@ def test_act_wants_one_action() -> None:
         "Turn 8: U\r\nTurn 9: L\r\n", "Turn 8: U<br>Turn 9: L", r"\nTurn 8: U\nTurn 9: L\n", r"\\Turn 8: U\\Turn 9: L",
         r"\begin{array}{l} \text{Turn 8: U} \\ \text{Turn 9: L} \end{array}",
         r"\begin{aligned} Turn 8: &U \\ Turn 9: &L \end{aligned}", r"Turn 8: \boxed{U}, Turn 9: \boxed{L}",
-        "Plan:\nTurn 8: U\nTurn 9: L", "Turn 8: U\nTurn 9: L\n2. is my length then", "Here is what I do.\n\nTurn 8: U\nThis eats the food, then R is free.\nTurn 9: L\n...",
+        "Plan:\nTurn 8: U\nTurn 9: L", "Turn 8: U\nTurn 9: L\n2. is my length then",
+        "Here is what I do.\n\nTurn 8: U\nThis eats the food, then R is free.\nTurn 9: L\n...",
         "Turn 8: U\nTurn 8: up\nTurn 9: L", "Turn 8: U (then at Turn 9: R)\nTurn 9: L (3,4)",
         "Turn 8: U - safe, as turn 9 is R\nTurn 9: L — done", "Turn 8: U - safe, Turn 9: L - food",
         "Turn 8: Up (U)\nTurn 9: L: left", "Turn 8: move up\nTurn 9: go LEFT", "Turn 8: [U]\nTurn 9: (L)",
