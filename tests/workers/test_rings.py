@@ -141,7 +141,7 @@ def test_an_aborted_ring_can_be_drained_and_opened_again(ring: Ring | ListRing) 
 
 @pytest.mark.parametrize(
     "fields",
-    [{"ntok": 65_536}, {"channel": 256}, {"at": -1}, {"generation": 1 << 32}, {"flags": 1 << 29}, {"flags": -1}],
+    [{"ntok": 65_536}, {"channel": 256}, {"at": -1}, {"generation": 1 << 32}, {"flags": 1 << 28}, {"flags": -1}],
     ids=lambda fields: next(iter(fields.items())),
 )
 def test_a_number_that_does_not_fit_is_refused_and_nothing_is_written(ring: Ring | ListRing, fields: dict[str, int]) -> None:

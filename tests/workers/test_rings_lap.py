@@ -8,7 +8,7 @@ import pytest
 from ring_kit import check, drain, write
 
 from workers.rings import KIND_EVENT, ListRing, Ring, RingError, RingReader
-from workers.rings.layout import HEADER_BYTES
+from workers.rings.layout import CRC, HEAD_BYTES, HEADER_BYTES
 from workers.rings.selftest import Tally, torture
 
 
@@ -95,6 +95,21 @@ def test_an_event_in_parts_is_dropped_whole_when_its_reader_is_lapped_in_the_mid
         writer.close()
         # The event's four parts are among the frames lost.
         assert 1 + len(numbers) + reader.lost == ring.segment.frames
+
+
+def test_a_reader_that_comes_back_between_two_parts_drops_the_rest_of_the_event() -> None:
+    with Ring.create(1 << 12, crc=True) as ring, ring.writer() as writer, ring.reader(0) as reader:
+        accepted = 0
+        for number in range(400):
+            writer.write(KIND_EVENT, 0, bytes([number % 251]) * (1200 + number), at=number)
+            if number % 5 == 4:
+                frames = drain(reader)
+                for frame in frames:
+                    assert frame.payload == bytes([frame.at % 251]) * (1200 + frame.at)
+                accepted += sum(-(-len(frame.payload) // (512 - HEAD_BYTES - CRC.size)) for frame in frames)
+        writer.close()
+        # Frames, not events: each part of what was dropped is counted.
+        assert accepted + reader.lost == ring.segment.frames
 
 
 def test_a_restarted_reader_that_was_lapped_knows_what_it_lost() -> None:

@@ -54,7 +54,7 @@ class Frame(msgspec.Struct, frozen=True, gc=False):
     generation: int
     """Generation of a chunk."""
     flags: int
-    """The writer's own flags, below 2^29."""
+    """The writer's own flags, below 2^28."""
     at: int
     """Virtual instant in tokens."""
     t_ns: int

@@ -39,7 +39,8 @@ the top bit is set and the rest is the number of bytes to the wrap:
       u32      u32    u32    u8     u8        u16    u32          u32     u64   i64
 
 `length` counts header, payload and crc, not the alignment. A payload too long for one frame (capacity / 8) travels in several with
-the flag PART, all but the last with MORE; they appear under one `tail` store. The crc, where the ring has it, is the crc32 of header
+the flag PART, the first with BEGIN, all but the last with MORE; they appear under one `tail` store. A checkpoint may lie between two of
+them: a reader that begins there counts the rest of the event as lost. The crc, where the ring has it, is the crc32 of header
 and payload, begun with the low half of the frame's position: a whole frame of an earlier lap does not pass for a new one.
 
 Order of stores. Writer: `intent` = end, then payload and header, then `tail` = end. Reader: read `tail`; if `intent` - cursor >
@@ -114,7 +115,8 @@ MASK32 = (1 << 32) - 1
 FLAG_MORE = 1 << 31
 FLAG_CRC = 1 << 30
 FLAG_PART = 1 << 29
-FLAG_FIRST = FLAG_PART
+FLAG_BEGIN = 1 << 28
+FLAG_FIRST = FLAG_BEGIN
 
 # Above some 700 KB the C library copies with stores that may overtake earlier ones, which would undo the order this file rests on.
 MAX_FRAME = 1 << 18

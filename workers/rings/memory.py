@@ -182,7 +182,7 @@ class ListReader:
 
     doorbell: Doorbell | None = None
     """None: nobody can write while this process sleeps."""
-    burst = 0
+    burst: int = 0
     """0: nobody waits for the end of a flood either."""
 
     def __init__(self, ring: ListRing, slot: int = 0) -> None:

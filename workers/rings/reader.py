@@ -18,9 +18,11 @@ from workers.rings.frames import Frame
 from workers.rings.layout import (
     CHECKPOINTS,
     CRC,
+    FLAG_BEGIN,
     FLAG_CRC,
     FLAG_FIRST,
     FLAG_MORE,
+    FLAG_PART,
     HEAD,
     HEAD_BYTES,
     HEADER_BYTES,
@@ -239,15 +241,21 @@ class RingReader:
                     why = "a frame has no checksum in a ring of checksums"
                     break
                 payload = copy[place + HEAD_BYTES : end]
-                if flags & FLAG_MORE:
-                    if not self._parts:
-                        self._cursor, self._cursor_seq = base + place, number
-                    self._parts.append(payload)
+                if flags & FLAG_PART:
                     seq = number + 1
-                    place = following
-                    continue
-                if self._parts:
-                    payload = b"".join((*self._parts, payload))
+                    if flags & FLAG_BEGIN:
+                        self._cursor, self._cursor_seq = base + place, number
+                    elif not self._parts:
+                        # The reader began between two parts: the rest of the event is lost with its beginning.
+                        self._lost += 1
+                        self.lost_bytes += following - place
+                        place = following
+                        continue
+                    self._parts.append(payload)
+                    if flags & FLAG_MORE:
+                        place = following
+                        continue
+                    payload = b"".join(self._parts)
                     self._parts.clear()
                 flags &= FLAG_FIRST - 1
             append(Frame(kind, channel, ntok, tick, generation, flags, at, t_ns, number, payload, base + following))

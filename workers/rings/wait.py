@@ -32,11 +32,10 @@ FLOOD_NAP_S = 0.0002
 class Sleeper(Protocol):
     """What `wait_any` needs of a reader."""
 
-    @property
-    def doorbell(self) -> Doorbell | None: ...
+    burst: int
 
     @property
-    def burst(self) -> int: ...
+    def doorbell(self) -> Doorbell | None: ...
 
     def ready(self, events_only: bool = False) -> bool: ...
 
@@ -76,6 +75,9 @@ def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = Fa
         time.sleep(FLOOD_NAP_S)
         if found := _ready(readers, events_only):
             return found
+        # The flood is over.
+        for reader in readers:
+            reader.burst = 0
     while True:
         left = NAP_S if deadline is None else min(NAP_S, deadline - time.monotonic())
         if left <= 0:

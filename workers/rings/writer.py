@@ -17,6 +17,7 @@ from workers.rings.frames import KIND_CHUNK
 from workers.rings.layout import (
     CHECKPOINTS,
     CRC,
+    FLAG_BEGIN,
     FLAG_CRC,
     FLAG_FIRST,
     FLAG_MORE,
@@ -284,8 +285,8 @@ class RingWriter:
             flags |= FLAG_PART
             last = size - room
             for begin in range(0, size, room):
-                more = FLAG_MORE if begin < last else 0
-                self._put(payload[begin : begin + room], kind, tick, channel, ntok, generation, flags | more, at, t_ns)
+                place = (0 if begin else FLAG_BEGIN) | (FLAG_MORE if begin < last else 0)
+                self._put(payload[begin : begin + room], kind, tick, channel, ntok, generation, flags | place, at, t_ns)
         if kind != KIND_CHUNK:
             self._event_tail = self._tail
         if not self._holding or self._tail - self._words[W_TAIL] > self._max_held:
@@ -387,8 +388,8 @@ class RingWriter:
                 break
         if seq is None or place != tail:
             raise RingError(f"{self.segment.name}: damaged at byte {place}: no row of frames leads to tail {tail}; the ring must be made anew")
-        # The count is behind by less than a ring of frames.
-        return counted + ((seq + 1 - counted) & MASK32)
+        # The count is from before the last sixteenth, or counts frames that were never shown: less than a ring of them either way.
+        return counted + ((seq + 1 - counted + (1 << 31)) & MASK32) - (1 << 31)
 
     def _forget_checkpoints(self, tail: int) -> None:
         """Drop checkpoints beyond `tail`: the last writer's, in frames that never became visible. Ours will lie elsewhere."""
