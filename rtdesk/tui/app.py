@@ -135,6 +135,8 @@ class DeskApp(App[None]):
         self.shots = shots or Path.cwd()
         self.frames = 0
         self.dropped = 0
+        """Frames not drawn because the terminal had not taken the last one."""
+        self._held = 0
         self._clock = clock
         self._timer = timer
         self._fps = min(fps or FPS, FPS * 2)
@@ -196,22 +198,21 @@ class DeskApp(App[None]):
             self._beat()
 
     def on_resize(self) -> None:
-        self._arranged = None
         self._stale = True
         if self._parts:
             self.draw(force=True)
 
-    def arrangement(self) -> Layout:
-        """Return the layout of the screen as it is now."""
+    def arrangement(self, size: Size | None = None) -> Layout:
+        """Return the layout of the screen as it is now, or will be at `size`."""
         board = self.boards.board(self.state.header, self.state.snapshot)
         header = self.state.header
         planner = header is None or "planner" in header.backends or not header.backends
         reactor = header is None or "reactor" in header.backends
-        key = (self.size, board.columns if board else 8, board.rows if board else 8, planner, reactor)
+        key = (size or self.size, board.columns if board else 8, board.rows if board else 8, planner, reactor)
         if self._arranged is None or self._arranged[0] != key:
-            changed = self._arranged is not None
-            size, columns, rows = key[:3]
-            self._arranged = (key, arrange(size.width, size.height, columns, rows, planner=planner, reactor=reactor))
+            changed = self._arranged is not None and self._arranged[0][1:] != key[1:]
+            width, height = key[0]
+            self._arranged = (key, arrange(width, height, key[1], key[2], planner=planner, reactor=reactor))
             if changed and self._parts:
                 self.screen.refresh(layout=True)
         return self._arranged[1]
@@ -219,7 +220,7 @@ class DeskApp(App[None]):
     def rect_of(self, part: str, size: Size) -> Rect:
         if part == "card":
             return self._card_rect
-        return self.arrangement().parts.get(part, Rect(0, 0, 0, 0))
+        return self.arrangement(size).parts.get(part, Rect(0, 0, 0, 0))
 
     # The beat.
 
@@ -282,6 +283,7 @@ class DeskApp(App[None]):
             return False
         if not force and is_busy(self._driver):
             self.dropped += 1
+            self._held += 1
             self._stale = True
             return False
         view = self._view(status)
@@ -291,6 +293,7 @@ class DeskApp(App[None]):
         if self._card:
             self._draw_card(view, layout)
         self._stale, self._shown_status = False, status
+        self._held = max(0, self._held - 1)
         self.frames += 1
         return True
 
@@ -338,7 +341,7 @@ class DeskApp(App[None]):
             prompts=self._prompts,
             keys=foot_keys(self._human, replay=replay, paceable=status.paceable),
             jump=self._jump,
-            dropped=self.dropped,
+            dropped=self.dropped if self._held > 5 else 0,
         )
 
     def screen_text(self) -> list[str]:
@@ -366,7 +369,7 @@ class DeskApp(App[None]):
 
     def _draw_card(self, view: View, layout: Layout) -> None:
         room = layout.parts["planner"].height + layout.parts["reactor"].height
-        width = card_rect(layout, self._card, room).width
+        width = card_rect(layout, self._card, 1).width
         rows: list[Row] = []
         if layout.small:
             pass

@@ -5,28 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replays.clean import clean, one_line
-from replays.clean import width as cells
 from replays.reduce import ViewState
 from rtdesk.tui.keys import COMMANDS, FIND
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
-from rtdesk.tui.wrap import last_rows
+from rtdesk.tui.wrap import fit, last_rows
 
 __all__ = ["card_rect", "find_card", "help_card", "log_card", "result_card"]
 
 
 def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
-    """Return where a card of `rows` rows lies: over the streams, the log drawer at their foot."""
+    """Return where a card of `rows` rows lies: the log drawer at the foot of the streams, help over everything, others over the streams."""
     planner, reactor = layout.parts["planner"], layout.parts["reactor"]
-    top, bottom = planner.y, planner.y + planner.height + reactor.height
+    top, bottom = 1, 1 + layout.parts["left"].height
     if kind == "log":
-        height = max(6, min(rows, (bottom - top) * 2 // 3))
-        return Rect(planner.x, bottom - height, planner.width, height)
-    width = min(planner.width, 72)
+        height = min(max(6, (bottom - top) * 2 // 3), bottom - top)
+        return Rect(planner.x, bottom - height, planner.width or reactor.width, height)
+    area = planner if planner.height else reactor
+    left, room = (0, layout.width) if kind == "help" or not area.height else (area.x, area.width)
+    width = min(room, 110 if kind == "help" else 72)
     height = min(rows, bottom - top)
-    return Rect(planner.x + (planner.width - width) // 2, top + (bottom - top - height) // 2, width, height)
+    return Rect(left + (room - width) // 2, top + (bottom - top - height) // 2, width, height)
 
 
 def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *, foot: str = "Esc closes", voice: str = "") -> list[Row]:
@@ -38,24 +39,25 @@ def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *
 
 
 def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
-    """Return the keys, and what the board's game is about."""
+    """Return the keys in two columns, the signs, and what the board's game is about."""
     human = bool(view.status.human)
+    half = (width - 4) // 2
+    cells_of = [(command.playing_label if human else command.label, command.help) for command in COMMANDS if command.help not in ("and back", "and forward")]
+    middle = -(-len(cells_of) // 2)
     body: list[list[Run]] = []
+    for i in range(middle):
+        line: list[Run] = []
+        for label, words in cells_of[i::middle]:
+            line += [(f"{label:<6}", look.bright), (fit(words, half - 7, look.signs.ellipsis) + " ", look.text)]
+        body.append(line)
+    body.append([])
+    body.append([(f"{voice}   ", look.strong[voice]) for voice in ("planner", "reactor", "person")] + [("default action", look.strong["default"]), ("   a voice has one colour everywhere", look.dim)])
+    signs = look.signs
+    body.append([(f"{signs.diamond} plan holds   {signs.hollow} plan went stale   {signs.arrows['R']} the reactor's answer   {signs.shade} the reactor's share of a tick", look.dim)])
     if view.spec is not None:
-        body += [[(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)] if cells(view.spec.summary) < width - 14 else [(view.spec.title, look.bright)]]
-        body += [[(line, look.dim)] for line in view.spec.help[:8]] + [[]]
-    seen = set()
-    for command in COMMANDS:
-        label = command.playing_label if human else command.label
-        if label in seen:
-            continue
-        seen.add(label)
-        body.append([(f"{label:<7}", look.bright), (command.help, look.text)])
-    body += [
-        [],
-        [("planner ", look.strong["planner"]), ("reactor ", look.strong["reactor"]), ("person ", look.strong["person"]), ("default action", look.strong["default"])],
-        [(f"{look.signs.diamond} plan holds   {look.signs.hollow} plan went stale   {look.signs.arrows['R']} what the reactor answered", look.dim)],
-    ]
+        body.append([])
+        body.append([(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)])
+        body += [[(line, look.dim)] for line in view.spec.help]
     return _framed("help", body, look, width)
 
 

@@ -1,0 +1,198 @@
+"""The reducer: what a screen knows after a stream of events, however finely it came."""
+
+import random
+
+import msgspec
+import pytest
+
+import games
+from replays import events as ev
+from replays.plans import Pins, position, read_plan
+from replays.reduce import NOTES, ViewState, fold, fold_all
+from replays.streams import BLOCK
+
+HEADER = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", tick_budget_tokens=100, reactive_budget_tokens=25, backends={"planner": ev.Backend(spec="builtin"), "reactor": ev.Backend(spec="builtin")})  # fmt: skip
+
+
+def tick(number: int, **more: object) -> ev.Tick:
+    return ev.Tick(tick=number, at=number * 100, view={}, text="", guidance_at=number * 100 + 75, end_at=number * 100 + 100, **more)  # type: ignore[arg-type]
+
+
+def start(stream: str, number: int) -> ev.Generation:
+    return ev.Generation(tick=number, at=number * 100, stream=stream, id=number, phase="start")
+
+
+def token(stream: str, number: int, text: str, at: int, *, generation: int | None = None, channel: str = "reasoning") -> ev.Token:
+    return ev.Token(tick=number, at=at, t_ns=at * 10, stream=stream, generation=number if generation is None else generation, channel=channel, text=text, lens=[len(char.encode()) for char in text])  # fmt: skip
+
+
+def snake_state(head: tuple[int, int]) -> dict[str, object]:
+    game = games.make("snake", "easy", 0)
+    game.reset()
+    snapshot = game.snapshot()
+    return {**snapshot, "snake": [list(head)]}
+
+
+def test_text_in_pieces_of_any_size_gives_the_same_state() -> None:
+    text = "Okay, é e\u0301 日本.\r\nGOAL target food (3,5).\nBest line so far: Turn 0: U to (3,4); Turn 1: U to (3,5). It eats 1.\nWARNING do not go L at turn 2.\n" * 9
+    whole = [HEADER, tick(0), start("planner", 0), token("planner", 0, text, 1)]
+    chance = random.Random(5)
+    pieces: list[ev.AnyEvent] = whole[:3]
+    place = 0
+    while place < len(text):
+        size = chance.randrange(1, 7)
+        pieces.append(token("planner", 0, text[place : place + size], 1 + place))
+        place += size
+    one, other = fold_all(whole).to_map(), fold_all(pieces).to_map()
+    for state in (one, other):
+        # The pace of a stream is read from when its frames came, and the one big event came at once.
+        for name in ("tpot_s", "ttft_s", "last_ns", "first_ns"):
+            state["planner"].pop(name, None)
+        state.pop("now_ns", None)
+    assert one == other
+
+
+def test_the_state_survives_its_map_and_goes_on_the_same() -> None:
+    events = [HEADER, tick(0, snapshot=snake_state((3, 3))), start("planner", 0), token("planner", 0, "Best line so far: Turn 0: U to (3,4)\nGOAL x yz\n\r", 1)]
+    more: list[ev.AnyEvent] = [token("planner", 0, "\nWARNING go e", 60), token("planner", 0, "\u0301\n", 72), ev.Bookmark(tick=0, note="n")]
+    whole = fold_all([*events, *more])
+    data = msgspec.msgpack.decode(msgspec.msgpack.encode(fold_all(events).to_map()))
+    restored = fold_all(more, ViewState.from_map(data, HEADER))
+    assert restored.to_map() == whole.to_map()
+    assert restored.header is HEADER
+    assert "\nWARNING go é\n" in restored.planner.text
+
+
+def test_a_damaged_map_is_an_error_with_a_path() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"\$"):
+        ViewState.from_map({"tick": "seven"})
+
+
+def test_the_tail_is_bounded_and_starts_at_the_same_place_whatever_the_pieces() -> None:
+    line = "token 12 abcdefghij\n"
+    count = 5 * BLOCK // len(line)
+    small = fold_all([HEADER, tick(0), start("planner", 0), *(token("planner", 0, line, 1 + 20 * i) for i in range(count))])
+    big = fold_all([HEADER, tick(0), start("planner", 0), token("planner", 0, line * count, 1)])
+    assert BLOCK <= len(small.planner.text) <= 2 * BLOCK
+    assert (small.planner.text, small.planner.dropped) == (big.planner.text, big.planner.dropped)
+    assert small.planner.said == len(line) * count
+
+
+def test_counts_start_over_with_the_tick_and_with_the_generation() -> None:
+    state = fold_all([HEADER, tick(0), start("planner", 0), token("planner", 0, "abcd", 1), tick(1), token("planner", 1, "ef", 101, generation=0)])
+    assert (state.planner.tick_tokens, state.planner.tokens, state.planner.total_tokens) == (2, 6, 6)
+    assert (state.now_at, state.planner.generation) == (102, 0)
+    fold(state, start("planner", 1))
+    assert (state.planner.tokens, state.planner.total_tokens) == (0, 6)
+
+
+def test_a_plan_goes_stale_once_and_says_where_the_player_is() -> None:
+    line = "Best line so far: Turn 0: U to (3,4); Turn 1: U to (3,5); Turn 2: U to (3,6)\n"
+    events = [
+        HEADER, tick(0, snapshot=snake_state((3, 3))), start("planner", 0), token("planner", 0, line, 1),
+        ev.Action(tick=0, letter="U", source="reactor"), ev.Step(tick=0, state=snake_state((3, 4)), reward=0, score=0), tick(1),
+    ]  # fmt: skip
+    state = fold_all(events)
+    assert state.holds is True
+    fold_all([ev.Action(tick=1, letter="L", source="reactor"), ev.Step(tick=1, state=snake_state((2, 4)), reward=0, score=0), tick(2)], state)
+    assert state.holds is False
+    assert [note.text for note in state.notes if note.kind == "stale"] == ["plan went stale: at (2,4), not (3,5)"]
+    assert state.history.marks[2] == "~"
+
+
+def test_who_acted_and_what_happened_is_one_character_a_tick() -> None:
+    events: list[ev.AnyEvent] = [HEADER]
+    for number, (letter, source, reason) in enumerate([("U", "reactor", None), ("S", "default", "late"), ("L", "human", None)]):
+        events += [tick(number), ev.Action(tick=number, letter=letter, source=source, reason=reason), ev.Step(tick=number, state=snake_state((3, 3)), reward=0, score=number, points=float(number))]
+    state = fold_all(events)
+    assert (state.history.acted, state.history.letters) == ("rdh", "USL")
+    assert (state.defaults, state.late, state.steps) == (1, 1, 3)
+    assert state.history.scores == [(0, 0, 0), (1, 1, 1), (2, 2, 2)]
+
+
+def test_a_second_players_action_is_not_mine() -> None:
+    state = fold_all([HEADER, tick(0), ev.Action(tick=0, letter="U", source="reactor"), ev.Action(tick=0, letter="L", source="human", player=1)])
+    assert state.last is not None
+    assert (state.last.letter, state.partner, state.history.letters) == ("U", "L", "U")
+
+
+def test_the_reactors_answer_carries_its_reason_and_whether_the_plan_agrees() -> None:
+    state = fold_all(
+        [
+            HEADER, tick(0, snapshot=snake_state((3, 3))), start("planner", 0), token("planner", 0, "Best line so far: Turn 0: U to (3,4)\n", 1),
+            start("reactor", 0), token("reactor", 0, "I aim for the food.\nWeighing U gives 4.\n\\boxed{U}", 76),
+            ev.Answer(tick=0, at=90, stream="reactor", generation=0, mode="act", letters=["U"]),
+        ]
+    )
+    assert state.answer is not None
+    assert (state.answer.letter, state.answer.agrees, state.answer.reason) == ("U", True, "I aim for the food")
+
+
+def test_a_reset_empties_what_is_pinned() -> None:
+    state = fold_all([HEADER, tick(0), start("planner", 0), token("planner", 0, "GOAL lane 9\nBest line so far: Turn 0: U to lane 1\n", 1), ev.Step(tick=0, state={"cars": [], "pos": 9}, reward=-1, score=99, reset=True)])
+    assert (state.pins.best, state.pins.goal) == (None, "")
+
+
+def test_an_event_of_the_future_is_counted_and_changes_nothing_else() -> None:
+    class Strange(msgspec.Struct):
+        tick: int = 0
+
+    state = fold(ViewState(), Strange())  # type: ignore[arg-type]
+    assert state.unknown == 1
+
+
+def test_everything_outside_text_is_cleaned_at_the_border() -> None:
+    state = fold_all([HEADER, tick(0), ev.Bookmark(tick=0, note="\x1b]0;owned\x07"), ev.Fault(tick=0, component="planner", what="\x9b2J", done="\u202e"), ev.Action(tick=0, letter="\x1b[A", source="reactor")])
+    shown = str(state.notes) + str(state.last) + str(state.bookmarks) + state.history.letters
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+    assert "\u202e" not in shown
+
+
+def test_lists_are_bounded() -> None:
+    state = ViewState()
+    for number in range(3 * NOTES):
+        fold(state, ev.Bookmark(tick=number % 50, note="n"))
+        fold(state, start("planner", number))
+        fold(state, token("planner", number, "WARNING do not go L at turn 3\n", number + 1))
+        fold(state, ev.Segment(tick=0, id=number, generation=number, phase="open", strategy="plan"))
+        fold(state, ev.Generation(tick=number, stream="planner", id=number, phase="end", finish="stop"))
+    assert len(state.notes) == NOTES
+    assert len(state.planner.borders) <= 512
+    assert len(state.planner.ends) <= 64
+    assert len(state.bookmarks) <= 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "expects"),
+    [
+        ("Turn 4: U to (3,5); Turn 5: R to (4,5). It eats 2.", {5: (3, 5), 6: (4, 5)}),
+        ("Turn 4: S to lane 0; Turn 5: U to lane 1.", {5: (0,), 6: (1,)}),
+        ("Turn 4: U from (3,3) holding nothing; Turn 5: I from (3,3) holding nothing", {4: (3, 3), 5: (3, 3)}),
+        ("Turn 4: U\nTurn 5: R", {}),
+    ],
+)
+def test_plan_lines_of_every_game_say_where_the_player_must_stand(line: str, expects: dict[int, tuple[int, ...]]) -> None:
+    plan = read_plan(line, 4)
+    assert plan is not None
+    assert {turn: plan.expects(turn) for turn in (4, 5, 6) if plan.expects(turn) is not None} == expects
+    assert plan.step(5) is not None
+
+
+def test_positions_are_read_from_the_snapshots_of_all_games() -> None:
+    for name, cell in (("snake", (3, 3)), ("freeway", (0,)), ("overcooked", None)):
+        game = games.make(name, "easy", 0)
+        game.reset()
+        found = position(game.snapshot())
+        assert found is not None
+        assert cell is None or found == cell
+    assert position({"snake": []}) is None
+    assert position({"players": "x"}) is None
+
+
+def test_only_the_newest_thinkings_warnings_are_pinned() -> None:
+    pins = Pins()
+    pins.feed(0, "WARNING one one\nWARNING two two\n", 1)
+    assert pins.warnings == ["two two", "one one"]
+    pins.feed(0, "WARNING three three\n", 2)
+    assert pins.warnings == ["three three"]
