@@ -12,6 +12,7 @@ import importlib
 import mmap
 import os
 from pathlib import Path
+from types import TracebackType
 
 from workers.errors import RingError
 from workers.rings.layout import (
@@ -150,6 +151,12 @@ class Segment:
         self.words.release()
         self.octets.release()
         self.map.close()
+
+    def __enter__(self) -> Segment:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
 
 
 def create_segment(capacity: int, *, crc: bool, name: str = "ring") -> int:
