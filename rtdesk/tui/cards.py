@@ -90,7 +90,7 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
     points = totals.points if totals is not None else state.points
     score = totals.score if totals is not None else (spec.normalise(points) if spec is not None else 0.0)
     name = spec.points_name if spec is not None else "points"
-    best = f"  of {spec.points_max:g}" if spec is not None else ""
+    best = f" of {spec.points_max:g}" if spec is not None else ""
     body.append([(f"{score:.2f}", look.bright), (f"  {points:g} {name}{best}", look.text), (f"   raw score {state.score:g}", look.dim)])
     body.append(_gauge(score, look, width - 6))
     if earlier:

@@ -38,7 +38,7 @@ _PALETTES: dict[str, dict[str, str]] = {
     },
     "light": {
         "bg": "#fbfbf8", "check": "#f3f4f1", "panel": "#eceeed", "rule": "#c8cdd4", "faint": "#949ca7", "dim": "#5b6570", "text": "#222a33", "bright": "#000000",
-        "planner": "#17418f", "reactor": "#8a6d00", "person": "#0a8078", "default": "#7e0a1c", "ink": "#ffffff",
+        "planner": "#17418f", "reactor": "#8a6d00", "person": "#0a8279", "default": "#7e0a1c", "ink": "#ffffff",
         "wall": "#d3d8de", "wall2": "#e2e5e9", "block": "#9aa4b0", "head": "#11161c", "body": "#47525f", "tail": "#9aa5b1", "goal": "#3f8a2c", "hazard": "#9c6a4c",
         "hazard2": "#c09a84", "item": "#6e6038", "tool": "#a7b0bc", "player": "#11161c", "partner": "#6d5f8d", "kerb": "#d3d8de", "road": "#f1f2f0", "plot": "#5c6a7a",
         "s_understand": "#3f66ad", "s_plan": "#17418f", "s_explore": "#1d7d6b", "s_execute": "#56616e", "s_check": "#6f43a3", "s_summarize": "#6a6f1d", "s_conclude": "#000000",

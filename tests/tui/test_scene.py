@@ -1,0 +1,303 @@
+"""The scene: rows for every part at every size, with no app. Most of what the screen promises is held here."""
+
+from itertools import product
+from pathlib import Path
+
+import msgspec
+import pytest
+from material import BUDGET, episode, upto
+
+from replays import events as ev
+from replays.clean import clean, width
+from replays.reduce import ViewState, fold, fold_all
+from rtdesk.tui.boards import BoardMaker
+from rtdesk.tui.cards import find_card, help_card, log_card, result_card
+from rtdesk.tui.layout import MINIMUM, Layout, arrange
+from rtdesk.tui.looks import LOOKS, make_look
+from rtdesk.tui.runs import plain
+from rtdesk.tui.scene import scene
+from rtdesk.tui.views import Overview, Status, View
+
+SIZES = [(60, 20), (80, 24), (79, 31), (100, 32), (120, 36), (200, 60), (240, 80)]
+EVENTS = episode()
+
+
+def view_of(state: ViewState, share: float, **more: object) -> View:
+    maker = BoardMaker()
+    board = maker.board(state.header, state.snapshot)
+    return View(status=Status(rate=1.0, at=(max(0, state.tick) + share) * BUDGET), board=board, spec=maker.spec, **more)  # type: ignore[arg-type]
+
+
+def at(tick: int, share: float, events: list[ev.AnyEvent] = EVENTS) -> tuple[ViewState, View]:
+    state = fold_all(upto(events, tick, share))
+    return state, view_of(state, share)
+
+
+def text(state: ViewState, view: View, layout: Layout, look: str = "dark", ascii: bool = False) -> dict[str, list[str]]:
+    return {part: [plain(row) for row in rows] for part, rows in scene(state, view, make_look(look, ascii), layout).items()}
+
+
+def layout_for(size: tuple[int, int], view: View) -> Layout:
+    return arrange(*size, view.board.columns if view.board else 8, view.board.rows if view.board else 8)
+
+
+@pytest.mark.parametrize(("size", "look"), [*product(SIZES, LOOKS)])
+def test_every_part_fills_its_place_exactly(size: tuple[int, int], look: str) -> None:
+    for state, view in ((ViewState(), View()), at(0, 0.0), at(9, 0.99), at(10, 0.1), at(15, 0.5), at(27, 1.0)):
+        layout = layout_for(size, view)
+        for part, rows in scene(state, view, make_look(look), layout).items():
+            rect = layout.parts[part]
+            assert len(rows) == rect.height, part
+            assert [sum(width(run) for run, _ in row) for row in rows] == [rect.width] * rect.height, part
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_parts_tile_the_screen(size: tuple[int, int]) -> None:
+    layout = arrange(*size)
+    covered = [[0] * size[0] for _ in range(size[1])]
+    for rect in layout.parts.values():
+        for y in range(rect.y, rect.y + rect.height):
+            for x in range(rect.x, rect.x + rect.width):
+                covered[y][x] += 1
+    assert all(count == 1 for row in covered for count in row)
+
+
+def test_at_80x24_board_both_streams_and_budget_are_there() -> None:
+    state, view = at(12, 0.95)
+    layout = layout_for((80, 24), view)
+    parts = text(state, view, layout)
+    assert layout.cell == (2, 1)
+    assert sum(entity.kind == "wall" for entity in view.board.entities) == 28
+    for voice, stream in (("planner", state.planner), ("reactor", state.reactor)):
+        said = {line.strip() for line in stream.text.splitlines()}
+        tail = [row.replace("▌", "").strip() for row in parts[voice][2:]]
+        shown = [row for row in tail if row and any(row in line for line in said)]
+        assert len(shown) >= 3, voice
+    assert "of 8,192 tokens left" in parts["meter"][2]
+
+
+@pytest.mark.parametrize("size", [(59, 24), (80, 19), (40, 12), (20, 6), (10, 3), (1, 1)])
+def test_below_the_minimum_one_line_names_what_is_needed(size: tuple[int, int]) -> None:
+    state, view = at(12, 0.5)
+    layout = layout_for(size, view)
+    parts = text(state, view, layout)
+    lines = [row.strip() for row in parts["head"] if row.strip()]
+    assert len(lines) == 1
+    if size[0] >= 24:
+        assert f"{MINIMUM[0]}x{MINIMUM[1]}" in lines[0]
+        assert f"{size[0]}x{size[1]}" in lines[0]
+    assert all(not rows for part, rows in parts.items() if part != "head")
+
+
+def test_the_row_under_the_board_says_who_decided() -> None:
+    state, view = at(12, 0.95)
+    rows = text(state, view, layout_for((120, 36), view))["left"]
+    assert state.answer is not None
+    assert any(f" {state.answer.letter}  reactor" in row for row in rows)
+    state, view = at(10, 0.05)
+    rows = text(state, view, layout_for((120, 36), view))["left"]
+    assert any(" S  default  answer cut off" in row for row in rows)
+
+
+def test_a_tick_without_an_answer_is_shouted_for_a_moment() -> None:
+    for share, loud in ((0.05, True), (0.5, False)):
+        state, view = at(10, share)
+        meter = text(state, view, layout_for((120, 36), view))["meter"]
+        assert ("no answer in time" in meter[2]) is loud
+    state, view = at(9, 1.0)
+    parts = text(state, view, layout_for((120, 36), view))
+    assert "no answer: truncated" in "\n".join(parts["reactor"] + parts["meter"])
+
+
+def test_the_meter_drains_and_names_the_instants() -> None:
+    state, view = at(12, 0.25)
+    bar, labels = text(state, view, layout_for((120, 36), view))["meter"][1:3]
+    assert labels.split()[:5] == ["6,144", "of", "8,192", "tokens", "left"]
+    assert bar.count("▒") == round(118 / 4)
+    assert abs(bar.count("─") - 118 / 4) <= 1
+    assert labels.index("▲") == 1 + round(118 * 0.75)
+    state, view = at(12, 0.95)
+    labels = text(state, view, layout_for((120, 36), view))["meter"][2]
+    assert "reactor woke ▲" in labels
+    assert f"▲ answers {state.answer.letter}" in labels
+
+
+def test_figures_do_not_move_the_row_when_they_grow() -> None:
+    widths = set()
+    for tick, share in ((1, 0.01), (1, 0.5), (9, 0.99)):
+        state, view = at(tick, share)
+        parts = text(state, view, layout_for((120, 36), view))
+        widths.add((parts["meter"][2].index(" of "), parts["head"][0].index("of 100")))
+    assert len(widths) == 1
+
+
+def test_the_planners_heading_says_how_far_behind_it_is() -> None:
+    state, view = at(5, 0.3)
+    heading = text(state, view, layout_for((120, 36), view))["planner"][0]
+    assert state.planner.generation < 5
+    assert f"thinks about turn {state.planner.generation}, now 5" in heading
+
+
+def test_titles_shrink_before_the_counter_is_cut() -> None:
+    state, view = at(5, 0.3)
+    for columns in range(60, 130):
+        layout = arrange(columns, 24)
+        heading = text(state, view, layout)["planner"][0]
+        assert f"{state.planner.tokens:,}" in heading
+        assert "…" not in heading
+
+
+def test_a_stale_plan_is_said_and_drawn_differently() -> None:
+    tick = next(note.tick for note in fold_all(EVENTS).notes if note.kind == "stale")
+    state, view = at(tick, 0.02)
+    assert state.holds is False
+    parts = text(state, view, layout_for((120, 36), view), "mono")
+    assert "◇ stale" in parts["planner"][1]
+    assert any("◇" in row for row in parts["left"])
+    assert not any("◆" in row for row in parts["left"])
+
+
+def test_the_snake_has_eyes_and_walls_are_hatched_without_colour() -> None:
+    state, view = at(6, 0.2)
+    rows = text(state, view, layout_for((80, 24), view), "mono")["left"]
+    assert sum(row.count("░") for row in rows) == 28 * 2
+    assert any("••" in row or " :" in row or ": " in row for row in rows)
+
+
+def test_ascii_draws_nothing_but_ascii() -> None:
+    state, view = at(12, 0.95)
+    for size in ((80, 24), (120, 36), (200, 60)):
+        for rows in text(state, view, layout_for(size, view), "mono", ascii=True).values():
+            assert all(row.isascii() for row in rows)
+
+
+def test_history_rows_are_aligned_tick_by_tick() -> None:
+    state, view = at(20, 0.5)
+    score, events, acted = text(state, view, layout_for((120, 36), view))["meter"][4:7]
+    assert acted[9 + 9] == "!"
+    assert events[9 + 9] == "!"
+    assert acted[9:29].count("▀") == 19
+    assert score.rstrip().endswith(f"{state.score:g}")
+
+
+def test_a_replays_timeline_shows_what_is_still_to_come() -> None:
+    whole = fold_all(EVENTS)
+    state, view = at(4, 1.0)
+    view.status = msgspec.structs.replace(view.status, mode="replay", play="paused")
+    view.overview = Overview(acted=whole.history.acted, marks=whole.history.marks, scores=tuple(whole.history.scores), ticks=whole.steps)
+    rows = text(state, view, layout_for((120, 36), view))["meter"][4:7]
+    assert "✕" in rows[1]
+    assert rows[2].count("▀") >= 3 * (whole.steps - 3)
+
+
+def test_at_200x60_there_are_a_score_plot_and_an_event_list() -> None:
+    state, view = at(21, 0.5)
+    rows = text(state, view, layout_for((200, 60), view))["left"]
+    assert any("score ─" in row for row in rows)
+    assert any("plan went stale: at" in row for row in rows)
+    state, view = at(12, 0.5)
+    rows = text(state, view, layout_for((200, 60), view))["left"]
+    assert any("default S: answer cut off" in row for row in rows)
+
+
+def test_model_text_is_shown_verbatim_brackets_and_all() -> None:
+    """Case T01: markup in model output is text."""
+    case = ["[red]", "[/]", "[/", "[", "]", "[bold", "[/INST] ok", 'list [1,2,3] and ["a"]', "\\[b]"]
+    for channel, one in product(("reasoning", "content"), (True, False)):
+        state = fold_all(EVENTS[:3])
+        for i, part in enumerate(case):
+            for piece in [part + "\n"] if one else [*part, "\n"]:
+                fold(state, ev.Token(tick=0, at=10 + i, stream="planner", generation=0, channel=channel, text=piece, lens=[len(piece)]))
+        view = view_of(state, 0.1)
+        rows = text(state, view, layout_for((120, 36), view))["planner"]
+        for part in case:
+            assert any(row.replace("▌", "").strip() == part for row in rows), part
+
+
+def test_wide_and_odd_names_keep_the_board_aligned() -> None:
+    """Case T05: whatever the model is called, the columns to its right stand where they stood."""
+    labels = ["日本語モデル", "école", "⚠\ufe0f warn", "👨\u200d👩\u200d👧 fam", "❤\ufe0f", "ﷺ", "\u202etxet lasrever", "a\u200bb", "🇫🇷"]
+    columns = set()
+    for label in labels:
+        events = episode(3, title=label)
+        state, view = at(1, 0.5, events)
+        layout = layout_for((120, 36), view)
+        rows = scene(state, view, make_look("dark"), layout)
+        head = plain(rows["head"][0])
+        assert clean(label)[:3] in head
+        assert sum(width(run) for run, _ in rows["head"][0]) == 120
+        columns.add(width(head[: head.index("tick ")]))
+        assert {sum(width(run) for run, _ in row) for row in rows["left"]} == {layout.parts["left"].width}
+    assert len(columns) == 1
+
+
+def test_steered_segments_are_a_strip_of_letters_scaled_by_tokens() -> None:
+    state = fold_all(EVENTS[:3])
+    used = 0
+    for i, (strategy, tokens) in enumerate((("understand", 80), ("plan", 60), ("execute", 160), ("conclude", 40))):
+        fold(state, ev.Segment(tick=0, id=i, generation=0, phase="open", strategy=strategy))
+        used += tokens
+        fold(state, ev.Segment(tick=0, id=i, generation=0, phase="close", strategy=strategy, tokens=tokens, used_before=used - tokens, used_after=used, budget=300, finish="boundary"))
+    view = view_of(state, 0.1)
+    look = make_look("dark")
+    layout = layout_for((120, 36), view)
+    rows = scene(state, view, look, layout)["planner"]
+    strip = next(row for row in rows if plain(row).startswith("▌ U─"))
+    letters = plain(strip)[2:]
+    places = [letters.index(letter) for letter in "UPEF"]
+    room = layout.parts["planner"].width - 2
+    assert places == [round(room * share / 340) for share in (0, 80, 140, 300)]
+    assert any(style is look.strong["default"] and "F" in run for run, style in strip)
+
+
+def test_a_hostile_page_leaves_no_control_character_in_any_row() -> None:
+    """Case T03, at the scene: the terminal's own test is in test_pty.py."""
+    page = (Path(__file__).parent / "data" / "hostile.bin").read_bytes().decode()
+    events = [msgspec.structs.replace(EVENTS[0], agent=page[:40], game="snake"), *EVENTS[1:3]]
+    state = fold_all(events)
+    fold(state, ev.Token(tick=0, at=50, stream="planner", generation=0, channel="content", text=page, lens=[1] * len(page)))
+    fold(state, ev.Bookmark(tick=0, note=page))
+    fold(state, ev.Fault(tick=0, component=page, what=page))
+    fold(state, ev.Answer(tick=0, stream="reactor", generation=0, mode="act", letters=[page]))
+    view = view_of(state, 0.1)
+    parts = text(state, view, layout_for((200, 60), view))
+    shown = "\n".join(row for rows in parts.values() for row in rows)
+    assert all(char == "\n" or char.isprintable() for char in shown)
+    for word in ("safe1", "safe2", "safe3", "safe4", "safe5", "safe6", "end"):
+        assert word in shown
+
+
+def test_nobody_thinking_gives_a_screen_all_the_same() -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="human")
+    state = fold_all([header, ev.Tick(tick=0, at=0, end_at=8192, view={}, text="")])
+    layout = arrange(120, 36, planner=False, reactor=False)
+    parts = text(state, View(), layout)
+    assert len(parts["planner"]) == layout.parts["planner"].height
+
+
+def test_cards_say_how_it_went_and_what_the_keys_do() -> None:
+    state = fold_all(EVENTS)
+    view = view_of(state, 1.0)
+    look = make_look("dark")
+    result = "\n".join(plain(row) for row in result_card(state, view, look, 72, [0.2, 0.4]))
+    for word in ("died after 28 ticks", "2 earlier runs", "followed", "next seed", "apples of 24"):
+        assert word in result
+    helped = "\n".join(plain(row) for row in help_card(state, view, look, 110))
+    for word in ("pause, or go on", "slow motion", "planner", "default action", "Snake"):
+        assert word in helped
+    assert "default action" in "\n".join(plain(row) for row in find_card(view, look, 60))
+    logged = log_card(["one \x1b[2J two"], look, 60, 8)
+    assert len(logged) == 8
+    assert "␛[2J" in "\n".join(plain(row) for row in logged)
+
+
+def test_wall_time_counts_seconds() -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", clock="wall", tick_budget_s=8.0, reactive_budget_s=2.0, backends={"planner": ev.Backend(spec="x"), "reactor": ev.Backend(spec="x")})  # fmt: skip
+    tick = ev.Tick(tick=0, t_ns=0, view={}, text="", reactor_ns=6_000_000_000, deadline_ns=8_000_000_000)
+    state = fold_all([header, tick])
+    view = View(status=Status(t_ns=2_000_000_000, paceable=False))
+    meter = text(state, view, arrange(120, 36))["meter"]
+    assert "6.00 of 8.0 s left" in meter[2]
+    assert meter[1].count("▒") == round(118 / 4)
+    assert "asleep until 6.0 s" in text(state, view, arrange(120, 36))["reactor"][0]
+
