@@ -221,7 +221,7 @@ class ReplaySource:
             ticks -= left
             self._share = 1.0
             # A single step ends with everything said and nothing applied, like a jump.
-            if self._stop and self._queue and not isinstance(self._queue[0], Action | Step | End):
+            if self._stop and left > 0:
                 self._release_said()
                 self.playing = self._stop = False
                 return
