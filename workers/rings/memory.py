@@ -282,8 +282,9 @@ class ListReader:
     def lie_down(self, events_only: bool) -> None:
         """Nothing: it never sleeps."""
 
-    def get_up(self) -> None:
-        """Nothing: it never sleeps."""
+    def get_up(self, events_only: bool = False) -> bool:
+        """Whether it is ready; it never slept."""
+        return self.ready(events_only)
 
     def close(self) -> None:
         """Let go. The slot keeps its public cursor."""

@@ -43,7 +43,7 @@ class Sleeper(Protocol):
 
     def lie_down(self, events_only: bool) -> None: ...
 
-    def get_up(self) -> None: ...
+    def get_up(self, events_only: bool) -> bool: ...
 
 
 S = TypeVar("S", bound=Sleeper)
@@ -57,7 +57,7 @@ def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = Fa
     such as a parent's sentinel; they are looked at also when a reader is ready. Readers without a bell (of a ListRing) are filled by
     this very process: if nothing is there, it returns at once.
     """
-    found = _ready(readers, events_only)
+    found: list[Any] = _ready(readers, events_only)
     bells = {reader.doorbell.read_fd: reader.doorbell for reader in readers if reader.doorbell is not None}
     others = {other if isinstance(other, int) else other.fileno(): other for other in extra_fds}
     at_once = bool(found) or (timeout is not None and timeout <= 0) or not (bells or others)
@@ -91,19 +91,18 @@ def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = Fa
                 # somebody may count the microseconds.
                 if bell.rung:
                     bell.drain()
-            found = _ready(readers, events_only)
-            if not found:
+            if not any(reader.ready(events_only) for reader in readers):
                 signalled = poller.poll(math.ceil(left * 1000))
-        finally:
+        except BaseException:
             for reader in readers:
-                reader.get_up()
-        if signalled:
-            for fd, _ in signalled:
-                if fd in bells:
-                    bells[fd].rung = True
-                else:
-                    found.append(others[fd])
-            found += _ready(readers, events_only)
+                reader.get_up(events_only)
+            raise
+        found = [reader for reader in readers if reader.get_up(events_only)]
+        for fd, _ in signalled:
+            if fd in bells:
+                bells[fd].rung = True
+            else:
+                found.append(others[fd])
         if found:
             return found
 
