@@ -198,7 +198,11 @@ class DeskApp(App[None]):
             self._beat()
 
     def on_resize(self) -> None:
+        # The app's own size changes only after this handler.
         self._stale = True
+        self.call_later(self._resized)
+
+    def _resized(self) -> None:
         if self._parts:
             self.draw(force=True)
 
