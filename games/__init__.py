@@ -24,7 +24,7 @@ __all__ = ["Game", "GameError", "GameSpec", "make", "names", "spec"]
 
 GROUP = "rtdesk.games"
 # Modules of this folder that are no games.
-_TOOLS = frozenset({"base", "rng"})
+_TOOLS = frozenset({"base", "check", "rng"})
 # A game for measuring, found by its name but not offered: nobody plays it.
 _UNLISTED = frozenset({"metronome"})
 
@@ -91,7 +91,7 @@ def _from_path(name: str) -> ModuleType:
     sys.modules[title] = module
     try:
         how.loader.exec_module(module)
-    except BaseException:
+    except Exception as error:
         del sys.modules[title]
-        raise
+        raise GameError(f"the game at {name!r} does not load: {type(error).__name__}: {error}; mend the file and try again") from error
     return module
