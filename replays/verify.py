@@ -58,7 +58,7 @@ def make_recorded(header: ev.Episode, game: str | None = None) -> Game:
     """
     name = header.game if game is None else game
     if game is None and (name.endswith(".py") or "/" in name or "\\" in name):
-        raise ReplayError(f"the replay's game is the file {name!r}, which is not loaded on a replay's word; name the game yourself if you trust it")
+        raise ReplayError(f"the replay's game is the file {name!r}, which is not loaded on a replay's word; if you trust it, name it yourself with --game")
     try:
         return games.make(name, load=header.load, seed=header.seed)
     except GameError as error:

@@ -225,12 +225,13 @@ def info(file: str, as_json: bool) -> int:
 
 @cli.command()
 @click.argument("file")
+@click.option("--game", metavar="NAME|PATH", help="The game to play it with; needed for a game of yours, for a replay never chooses code to run.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(file: str, as_json: bool) -> int:
+def verify(file: str, game: str | None, as_json: bool) -> int:
     """Play a replay's actions again and compare every step; exit 1 at the first difference."""
     from rtdesk import look_back
 
-    return look_back.verify(file, as_json=as_json)
+    return look_back.verify(file, game=game, as_json=as_json)
 
 
 @cli.command()
@@ -275,6 +276,18 @@ def games() -> int:
     for name in shelf.names():
         click.echo(f"{name:12} {shelf.spec(name).summary}")
     return 0
+
+
+@cli.command()
+@click.argument("kind", type=click.Choice(["game", "agent", "backend"]))
+@click.argument("name", metavar="NAME|PATH")
+@click.option("--game", help="The game an agent or a backend is tried on.  [default: snake]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def check(kind: str, name: str, game: str | None, as_json: bool) -> int:
+    """What is wrong with a game, an agent or a backend of yours, and why it probably is; exit 1 if anything."""
+    from rtdesk import checking
+
+    return checking.check(kind, name, game=game, as_json=as_json)
 
 
 @cli.command()

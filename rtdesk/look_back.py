@@ -69,12 +69,12 @@ def info_lines(found: dict[str, Any]) -> list[str]:
     return [f"{name:10} {value}" for name, value in rows]
 
 
-def verify(file: str, *, as_json: bool) -> int:
+def verify(file: str, *, game: str | None = None, as_json: bool) -> int:
     from replays.reader import open_replay
     from replays.verify import verify as check
 
     with open_replay(file) as recording:
-        verdict = check(recording)
+        verdict = check(recording, game=game)
         warnings = [str(warning) for warning in recording.warnings]
     found = verdict.divergence
     if as_json:
