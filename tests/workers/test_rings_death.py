@@ -8,6 +8,7 @@ import signal
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from random import Random
 from typing import Any
 
@@ -20,16 +21,31 @@ from workers.rings.layout import HEADER_BYTES, W_CHECKPOINTS, W_COUNT, W_EVENT_T
 LONG_S = 30.0
 
 
-def fork(run: Callable[[], None]) -> int:
-    """Run something in a forked child that never comes back to pytest; return its pid."""
-    pid = os.fork()
-    if pid == 0:
-        try:
-            run()
-        except BaseException:
-            traceback.print_exc()
-        os._exit(1)
-    return pid
+@pytest.fixture
+def fork() -> Iterator[Callable[[Callable[[], None]], int]]:
+    """Run something in a forked child that never comes back to pytest; who has not been waited for at the end is killed."""
+    children: list[int] = []
+
+    def run(what: Callable[[], None]) -> int:
+        pid = os.fork()
+        if pid == 0:
+            try:
+                what()
+            except BaseException:
+                traceback.print_exc()
+            os._exit(1)
+        children.append(pid)
+        return pid
+
+    yield run
+    for pid in children:
+        with suppress(ChildProcessError):
+            if os.waitpid(pid, os.WNOHANG) == (0, 0):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+
+
+Fork = Callable[[Callable[[], None]], int]
 
 
 def end_of(pid: int) -> int:
@@ -100,7 +116,7 @@ def check(frames: list[Frame], begin: int) -> int:
     return begin
 
 
-def test_a_writer_killed_at_any_store_shows_no_half_frame_and_its_successor_goes_on() -> None:
+def test_a_writer_killed_at_any_store_shows_no_half_frame_and_its_successor_goes_on(fork: Fork) -> None:
     with Ring.create(1 << 14, crc=True) as ring, ring.reader(0) as reader:
         following = 0
         # A frame takes two stores of words and one of memory, some a pad, a checkpoint or more parts: 40 kills meet them all, at ever other places.
@@ -123,7 +139,7 @@ def test_a_writer_killed_at_any_store_shows_no_half_frame_and_its_successor_goes
         assert reader.closed
 
 
-def test_a_killed_writers_checkpoints_mislead_nobody() -> None:
+def test_a_killed_writers_checkpoints_mislead_nobody(fork: Fork) -> None:
     with Ring.create(1 << 13, crc=True) as ring:
         reader, late = ring.reader(0), ring.reader(1)
         random = Random(3)
@@ -151,7 +167,7 @@ def flood(handle: RingHandle) -> None:
 
 
 @pytest.mark.parametrize("crc", [True, False])
-def test_a_writer_killed_at_any_moment_shows_no_half_frame(crc: bool) -> None:
+def test_a_writer_killed_at_any_moment_shows_no_half_frame(fork: Fork, crc: bool) -> None:
     random = Random(7)
     with Ring.create(1 << 13, crc=crc) as ring, ring.reader(0) as reader:
         accepted = 0
@@ -177,7 +193,7 @@ def test_a_writer_killed_at_any_moment_shows_no_half_frame(crc: bool) -> None:
         assert accepted + reader.lost == ring.segment.frames
 
 
-def test_a_killed_writer_is_seen_by_its_pid_before_anybody_says_so() -> None:
+def test_a_killed_writer_is_seen_by_its_pid_before_anybody_says_so(fork: Fork) -> None:
     with Ring.create(1 << 12, crc=True) as ring, ring.reader(0) as reader:
 
         def run() -> None:
@@ -199,7 +215,7 @@ def test_a_killed_writer_is_seen_by_its_pid_before_anybody_says_so() -> None:
         assert not reader.aborted
 
 
-def test_a_killed_reader_stops_nobody_and_the_next_begins_where_it_was_durable() -> None:
+def test_a_killed_reader_stops_nobody_and_the_next_begins_where_it_was_durable(fork: Fork) -> None:
     with Ring.create(1 << 13, crc=True) as ring, ring.writer() as writer, ring.reader(1) as other:
 
         def run() -> None:
@@ -270,10 +286,3 @@ def test_a_new_writer_refuses_a_ring_whose_frames_lead_nowhere() -> None:
         ring.segment.octets[HEADER_BYTES + 56] = 3
         with pytest.raises(RingError, match="damaged at byte 56: no row of frames leads to tail"):
             ring.writer()
-
-
-@pytest.fixture(autouse=True)
-def _no_child_left() -> Iterator[None]:
-    yield
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
