@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from games.base import Game
 from replays import events as ev
@@ -46,12 +46,12 @@ class Cast:
         parts: list[str | ev.Part] = self.agent.planner_prompt(Asked(tick, memory=memory))
         return parts
 
-    def reactor_prompt(self, tick: int, guidance: tuple[str | ev.Part, ...]) -> list[str | ev.Part]:
+    def reactor_prompt(self, tick: int, guidance: tuple[str | ev.Part, ...], *, budget_tokens: int | None) -> list[str | ev.Part]:
         parts: list[str | ev.Part] = self.agent.reactor_prompt(Asked(tick, guidance=guidance))
+        if self.config.dynamic_reactive_budget:
+            # The fixed text cannot name a budget that moves.
+            return [*parts, f"For this turn you have {budget_tokens} tokens.\n"]
         return parts
-
-    def render(self, parts: Iterable[str | ev.Part], trace: Callable[[int], bytes]) -> str:
-        return render(parts, texts=self.texts, observation=lambda tick: self._observations[tick], trace=trace)
 
     def request(
         self,
@@ -60,12 +60,13 @@ class Cast:
         tick: ev.Tick,
         parts: list[str | ev.Part],
         *,
-        trace: Callable[[int], bytes],
-        guidance: str = "",
-        memory: str = "",
+        traces: dict[int, bytes],
+        guidance: tuple[str | ev.Part, ...] = (),
+        memory: tuple[str | ev.Part, ...] = (),
         budget_tokens: int | None = None,
     ) -> Request:
-        """Everything a backend is given for one generation."""
+        """Everything a backend is given for one generation; `traces` holds the text that the parts point into."""
+        prompt = LazyPrompt(parts, texts=self.texts, observations=dict(self._observations), traces=traces)
         return Request(
             stream=stream,
             mode=mode,
@@ -75,18 +76,27 @@ class Cast:
             max_ticks=self._max_ticks,
             letters=self.letters,
             view=tick.view,
-            prompt=LazyPrompt(self, parts, trace),
-            guidance=guidance,
-            memory=memory,
+            prompt=prompt,
+            guidance=prompt.of(guidance),
+            memory=prompt.of(memory),
             budget_tokens=budget_tokens,
         )
 
 
 class LazyPrompt:
-    """A prompt whose text is put together when somebody reads it: the builtin thinkers never do, and it is the costly part."""
+    """A prompt whose text is put together when somebody reads it: the builtin thinkers never do, and it is the costly part.
 
-    def __init__(self, cast: Cast, parts: list[str | ev.Part], trace: Callable[[int], bytes]) -> None:
-        self._cast, self._parts, self._trace = cast, parts, trace
+    It holds all it needs, so it may be read at any time and from any thread.
+    """
+
+    def __init__(
+        self, parts: list[str | ev.Part], *, texts: dict[str, str], observations: dict[int, str], traces: dict[int, bytes]
+    ) -> None:
+        self._parts, self._texts, self._observations, self._traces = parts, texts, observations, traces
+
+    def of(self, parts: Iterable[str | ev.Part]) -> str:
+        """The text of some parts."""
+        return render(parts, texts=self._texts, observation=self._observations.__getitem__, trace=self._traces.__getitem__)
 
     def __str__(self) -> str:
-        return self._cast.render(self._parts, self._trace)
+        return self.of(self._parts)

@@ -26,6 +26,7 @@ DEFAULT_TICK_S = 8.0
 DEFAULT_REACTIVE_S = 2.0
 MAX_TICK_BUDGET = 1 << 24
 MAX_SECONDS = 24 * 3600.0
+MIN_TICK_S = 0.001
 GUIDANCE = ("both", "trace", "conclusion", "none")
 THROUGHPUT = ("parallel", "shared")
 
@@ -47,9 +48,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """T_E."""
     reactive_budget_s: float | None
     """T_R."""
-    planner: str | None
-    """Spec of the planner's backend; None for agents without a planner."""
-    reactor: str | None
+    planner: Any
+    """Spec of the planner's backend, or (in the simulator) the backend itself; None for agents without a planner."""
+    reactor: Any
     ticks: int | None = None
     """Stop after so many ticks; None for the game's own cap."""
     guidance: str = "both"
@@ -78,6 +79,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             "guidance-limit": self.guidance_limit,
             "default-action": self.default_action,
             "ticks": self.ticks,
+            "stall-timeout": self.stall_timeout_s,
+            # In token time this is pace, which changes nothing that happens.
+            **({"tpot": self.tpot_s} if self.clock == "wall" else {}),
         }
 
 

@@ -40,29 +40,31 @@ def make_game(config: Config) -> Game:
 
 
 def make_backend(config: Config, role: str) -> Backend:
-    """Return the backend of `planner` or `reactor`."""
+    """Return the backend of `planner` or `reactor`: made from its spec, or the object that was given."""
     spec = getattr(config, role)
-    if not isinstance(spec, str):
-        return spec
-    return backends.make(spec)
+    made: Backend = backends.make(spec) if isinstance(spec, str) else spec
+    return made
 
 
 def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episode:
     """Return the episode event."""
     tick = budget_words(config.tick_budget_tokens, config.tick_budget_s)
     assert tick is not None
+    reactive = budget_words(config.reactive_budget_tokens, config.reactive_budget_s)
     texts = fixed_texts(
         game,
         default_action=config.default_action,
         tick_budget=tick,
-        reactive_budget=budget_words(config.reactive_budget_tokens, config.reactive_budget_s),
+        reactive_budget="a share of it, named below," if config.dynamic_reactive_budget else reactive,
     )
     roles: dict[str, ev.Backend] = {}
     for role in ("planner", "reactor"):
-        if getattr(config, role) is not None:
+        spec = getattr(config, role)
+        if spec is not None:
             backend = make_backend(config, role)
             roles[role] = backend.info
-            backend.close()
+            if isinstance(spec, str):
+                backend.close()
     return ev.Episode(
         tick=0,
         game=config.game,

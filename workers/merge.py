@@ -21,7 +21,7 @@ Item = ev.AnyEvent | Piece
 
 
 def merge_tokens(stream: str, items: list[Item], *, guidance_at: int | None, reactor_ns: int | None) -> list[tuple[int, ev.AnyEvent]]:
-    """Return (sort key, event) in ring order: consecutive pieces of one generation, channel and window become one event.
+    """Return (sort key, event) in ring order: pieces of one generation, channel and window that follow each other become one event.
 
     The key is the `at` of the event or of the run's first token; in wall time (no `at`) it is the arrival in nanoseconds.
     """
@@ -32,6 +32,12 @@ def merge_tokens(stream: str, items: list[Item], *, guidance_at: int | None, rea
         if piece.at:
             return guidance_at is not None and piece.at > guidance_at
         return reactor_ns is not None and piece.t_ns > reactor_ns
+
+    def follows(piece: Piece) -> bool:
+        last = run[-1]
+        if (last.generation, last.channel, beyond(last)) != (piece.generation, piece.channel, beyond(piece)):
+            return False
+        return not piece.at or piece.at == last.at + len(last.lens)
 
     def close() -> None:
         if not run:
@@ -53,7 +59,7 @@ def merge_tokens(stream: str, items: list[Item], *, guidance_at: int | None, rea
 
     for item in items:
         if isinstance(item, Piece):
-            if run and (run[0].generation, run[0].channel, beyond(run[0])) != (item.generation, item.channel, beyond(item)):
+            if run and not follows(item):
                 close()
             run.append(item)
         else:
@@ -84,38 +90,58 @@ def order_tick(game: list[Item], planner: list[Item], reactor: list[Item]) -> li
 
 
 class Merger:
-    """Holds frames until their tick commits. `streams` are fed in ring order: game, planner, reactor."""
+    """Holds what came until its tick commits, and numbers it. Streams are game, planner, reactor; each is fed in ring order."""
 
     def __init__(self, *, seq: int = 0) -> None:
         self._held: dict[str, deque[tuple[int, Item]]] = {"game": deque(), "planner": deque(), "reactor": deque()}
         self._seq = seq
 
     def feed(self, stream: str, frame: Frame) -> Item | None:
-        """Take one frame; control messages are not kept. Returns the item, so the caller sees steps and ends go by."""
+        """Take one frame; control messages are not kept, and neither are header and end, which stand outside the ticks.
+
+        Returns the item, so the caller sees headers, steps and ends go by.
+        """
         if frame.kind == KIND_CHUNK:
             item: Item = read_piece(frame)
         elif frame.kind == KIND_EVENT:
             item = read_event(frame)
         else:
             return None
-        self._held[stream].append((frame.tick, item))
+        if not isinstance(item, ev.Episode | ev.End):
+            self._held[stream].append((frame.tick, item))
         return item
 
     def commit(self, tick: int) -> list[ev.AnyEvent]:
-        """Return the events of `tick` in order, with `seq`. What belongs to a later tick stays; in wall time what came late is taken along."""
-        taken: dict[str, list[Item]] = {}
-        for name, held in self._held.items():
-            items: list[Item] = []
-            while held and held[0][0] <= tick:
-                items.append(held.popleft()[1])
-            taken[name] = items
-        events: list[ev.AnyEvent] = [event for event in order_tick(taken["game"], taken["planner"], taken["reactor"]) if not isinstance(event, ev.Episode | ev.End)]
+        """Return the events of `tick` in order, with `seq`. What belongs to a later tick stays; what came too late for its own is taken along."""
+        events = order_tick(*(self._take(name, tick) for name in ("game", "planner", "reactor")))
         for event in events:
-            msgspec.structs.force_setattr(event, "seq", self.next_seq())
+            self.number(event)
             if event.tick != tick:
                 msgspec.structs.force_setattr(event, "tick", tick)
         return events
 
-    def next_seq(self) -> int:
+    def uncommitted(self, before: int | None = None) -> list[int]:
+        """Return the ticks of which something is held, in order; only those below `before` if it is given."""
+        ticks = {tick for held in self._held.values() for tick, _ in held}
+        return sorted(tick for tick in ticks if before is None or tick < before)
+
+    def drop(self, tick: int) -> None:
+        """Forget what is held up to and including `tick`: it is in the file already."""
+        for name in self._held:
+            self._take(name, tick)
+
+    def restart(self, seq: int) -> None:
+        """Number from `seq` on."""
+        self._seq = seq
+
+    def number(self, event: ev.Event) -> None:
+        """Give an event of one's own its place in the file."""
+        msgspec.structs.force_setattr(event, "seq", self._seq)
         self._seq += 1
-        return self._seq - 1
+
+    def _take(self, stream: str, tick: int) -> list[Item]:
+        held = self._held[stream]
+        items: list[Item] = []
+        while held and held[0][0] <= tick:
+            items.append(held.popleft()[1])
+        return items

@@ -1,4 +1,4 @@
-"""When a token is due: pure arithmetic between virtual instants and real ones.
+"""When a token is due, and what a person may change about it: arithmetic between virtual instants and real ones.
 
 Pacing is apart from the clock: it decides when a token is released to the screen, never what `at` it has.
 """
@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["Pacer"]
+from workers.wire import Pace
 
-# Behind by less than this, the schedule is kept, so that paced ticks do not drift; behind by more, time has stood still.
+__all__ = ["Pacer", "Tempo"]
+
 KEEP_NS = 50_000_000
+"""Behind by less than this, the schedule is kept, so that paced ticks do not drift; behind by more, time has stood still."""
 
 
 class Pacer:
     """A straight line through (at, t_ns) with `rate` tokens a second; 0 is a pause, infinity is unpaced."""
 
-    def __init__(self, *, at: int = 0, t_ns: int = 0, rate: float = math.inf) -> None:
+    def __init__(self, *, at: float = 0, t_ns: int = 0, rate: float = math.inf) -> None:
         self.at, self.t_ns, self.rate = float(at), t_ns, rate
 
     def set(self, at: float, t_ns: int, rate: float) -> None:
@@ -34,14 +36,97 @@ class Pacer:
             return self.t_ns
         return math.inf if self.rate <= 0 else self.t_ns + (at - self.at) * 1e9 / self.rate
 
-    def change(self, now_ns: int, rate: float, *, most: float = math.inf) -> None:
-        """Go on from where time stands now, at another rate; not beyond the instant `most`."""
-        here = min(self.position(now_ns), most)
-        self.at, self.t_ns, self.rate = (here if math.isfinite(here) else self.at), now_ns, rate
+    def change(self, now_ns: int, rate: float, *, most: float) -> None:
+        """Go on from where time stands now, at another rate; not beyond the instant `most`, where everything has been released."""
+        self.set(min(self.position(now_ns), most), now_ns, rate)
 
     def begin(self, at: int, now_ns: int) -> None:
         """A window begins at `at`: keep the schedule if it is nearly kept, else let time have stood still."""
-        if self.rate > 0 and math.isfinite(self.rate) and abs(now_ns - self.due_ns(at)) <= KEEP_NS and at >= self.at:
-            self.at, self.t_ns = float(at), round(self.due_ns(at))
-        else:
-            self.at, self.t_ns = float(at), now_ns
+        due = self.due_ns(at)
+        if 0 < self.rate < math.inf and at >= self.at and abs(now_ns - due) <= KEEP_NS:
+            now_ns = round(due)
+        self.set(at, now_ns, self.rate)
+
+
+class Tempo:
+    """Pause, single step and speed of one run. `rate` is in tokens a second, infinity for unpaced.
+
+    In token time a change takes effect at once. Single step, and in wall time a pause, take effect at the tick's end.
+    """
+
+    def __init__(self, rate: float, *, tick_tokens: int | None) -> None:
+        self._rate = rate
+        # None: wall time, which has no pace to change.
+        self._tick_tokens = tick_tokens
+        self._pacer = None if math.isinf(rate) else Pacer(rate=rate)
+        self._pause_after = False
+        self.paused = False
+
+    @property
+    def paced(self) -> bool:
+        """Whether the end of a tick is waited for. An unpaced run becomes one at its first pause."""
+        return self._pacer is not None
+
+    def due_ns(self, at: int) -> float:
+        """The absolute instant `at` is due."""
+        return 0.0 if self._pacer is None else self._pacer.due_ns(at)
+
+    def begin(self, at: int, now_ns: int) -> None:
+        """A tick begins at `at`."""
+        if self._pacer is not None:
+            self._pacer.begin(at, now_ns)
+
+    def frame(self) -> Pace | None:
+        """What thinkers are told; None where nothing is paced."""
+        pacer = self._pacer
+        return None if pacer is None else Pace(at=pacer.at, t_ns=pacer.t_ns, rate=pacer.rate)
+
+    def take(self, what: str, value: str, now_ns: int, *, upto: int) -> bool:
+        """Do what a person asked for; returns whether it took effect now. `upto` is the end of the tick under way."""
+        wall = self._tick_tokens is None
+        if what == "pause" and wall:
+            self._pause_after = not self.paused
+            return False
+        if what == "pause" and not self.paused:
+            self.paused, self._pause_after = True, False
+            self._change(now_ns, 0.0, upto)
+            return True
+        if what == "resume":
+            was, self.paused, self._pause_after = self.paused, False, False
+            if was:
+                self._change(now_ns, self._rate, upto)
+            return was
+        if what == "step":
+            was, self.paused, self._pause_after = self.paused, False, True
+            if was:
+                self._change(now_ns, self._rate, upto)
+            return True
+        return what == "rate" and not wall and self._set_rate(value, now_ns, upto)
+
+    def tick_over(self, now_ns: int, *, at: int) -> bool:
+        """A tick ends at `at`; returns whether a pause begins with it."""
+        if not self._pause_after:
+            return False
+        self._pause_after, self.paused = False, True
+        self._change(now_ns, 0.0, at)
+        return True
+
+    def _set_rate(self, value: str, now_ns: int, upto: int) -> bool:
+        """`max`, or ticks a second. What is no rate changes nothing."""
+        try:
+            ticks_per_s = math.inf if value == "max" else float(value)
+        except ValueError:
+            return False
+        if not ticks_per_s > 0:
+            return False
+        self._rate = ticks_per_s * (self._tick_tokens or 1)
+        if not self.paused:
+            self._change(now_ns, self._rate, upto)
+        return True
+
+    def _change(self, now_ns: int, rate: float, upto: int) -> None:
+        if self._tick_tokens is None:
+            return
+        if self._pacer is None:
+            self._pacer = Pacer()
+        self._pacer.change(now_ns, rate, most=upto)

@@ -7,33 +7,42 @@ simulator) decides how far it may go by the pace of the run. Rules: spec/token-c
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from replays import events as ev
 from workers.answers import read_answer
 from workers.backends import Backend, Request
 from workers.cast import Cast
-from workers.stream import TokenStream
-from workers.trace import FINISHED, Trace, memory_parts
-from workers.wire import AnyControl, Close, Emitter, Grant, Mark, Piece
+from workers.stream import FINISHED, Progress, TokenStream, open_stream
+from workers.trace import Trace, memory_parts
+from workers.wire import AnyControl, Close, Emitter, Go, Grant, Mark, Piece
 
-__all__ = ["PlannerCore"]
+__all__ = ["BURST", "RUN", "PlannerCore"]
+
+RUN = 1024
+"""Tokens that are written together at most, about."""
+BURST = 8192
+"""Tokens after which `work` comes back, so that its caller can look at its orders."""
 
 
 class PlannerCore:
-    """One planner. `at` is its own virtual instant; in wall time it counts tokens and events carry none."""
+    """One planner. `at` is its own virtual instant; in wall time it counts the generation's tokens and events carry none.
 
-    def __init__(self, cast: Cast, emitter: Emitter, backend: Backend, *, incarnation: int = 0) -> None:
+    `wake` is called, from any thread, when a stream that had nothing has something.
+    """
+
+    def __init__(self, cast: Cast, emitter: Emitter, backend: Backend, *, incarnation: int = 0, wake: Callable[[], None] = lambda: None) -> None:
         self._cast = cast
         self._emit = emitter
         self._backend = backend
         self._incarnation = incarnation
+        self._wake = wake
         self._token_time = cast.config.clock == "token"
         self._borders: deque[int] = deque()
         self._stream: TokenStream | None = None
+        # The stream was closed by a reset, and its end is written when the next tick begins.
         self._cancelled = False
-        self._generation = -1
-        self._begun_at = 0
-        self._trace: Trace | None = None
+        self._trace = Trace(-1)
         self._memory: Trace | None = None
         self._tick: ev.Tick | None = None
         self._ended = False
@@ -51,6 +60,8 @@ class PlannerCore:
             if item.stream == "planner":
                 self._skip_to(item.begin)
                 self._borders.append(item.upto)
+        elif isinstance(item, Go):
+            self._emit.epoch_ns = item.epoch_ns
         elif isinstance(item, Close):
             self.closed = True
             if self._stream is not None:
@@ -61,15 +72,14 @@ class PlannerCore:
         self._cast.saw(tick)
         self._skip_to(tick.at or 0)
         if self._cancelled:
-            self._end("cancelled", self.at)
             self._cancelled = False
+            self._end("cancelled")
         if self._stream is None:
             self._begin(tick)
         if self._token_time and self._cast.config.throughput != "shared":
-            assert tick.end_at is not None
-            if self._cast.marks_guidance:
-                assert tick.guidance_at is not None
+            if self._cast.marks_guidance and tick.guidance_at is not None:
                 self._borders.append(tick.guidance_at)
+            assert tick.end_at is not None
             self._borders.append(tick.end_at)
 
     def _on_reset(self) -> None:
@@ -84,106 +94,105 @@ class PlannerCore:
             self.at = max(self.at, at)
 
     def _begin(self, tick: ev.Tick) -> None:
-        self._generation, self._begun_at, self._ended = tick.tick, self.at, False
-        memory = memory_parts(self._memory) if self._cast.config.planner_memory else ()
-        parts = self._cast.planner_prompt(tick.tick, memory)
-        self._emit.event(
-            ev.Generation(tick=tick.tick, at=self._stamp(self.at), stream="planner", id=tick.tick, phase="start", prompt=parts)
-        )
-        earlier = self._memory
-        trace_of = (lambda generation: earlier.raw) if earlier is not None else (lambda generation: b"")
-        request: Request = self._cast.request(
-            "planner", "plan" if self._cast.shape.planner_answers else "think", tick, parts, memory=self._cast.render(memory, trace_of), trace=trace_of
-        )
-        self._stream = TokenStream(self._backend.stream(request))
+        if not self._token_time:
+            self.at = 0
+        self._ended = False
         self._trace = Trace(tick.tick)
+        earlier = self._memory
+        memory = memory_parts(earlier) if self._cast.config.planner_memory else ()
+        parts = self._cast.planner_prompt(tick.tick, memory)
+        self._emit.event(ev.Generation(tick=tick.tick, at=self._stamp(), stream="planner", id=tick.tick, phase="start", prompt=parts))
+        traces = {} if earlier is None else {earlier.generation: earlier.raw}
+        mode = "plan" if self._cast.shape.planner_answers else "think"
+        request: Request = self._cast.request("planner", mode, tick, parts, traces=traces, memory=memory)
+        self._stream = open_stream(self._backend, request, stall_s=self._cast.config.stall_timeout_s, wake=self._wake)
 
-    def work(self, limit: int, *, run: int = 1024) -> bool:
-        """Release up to the instant `limit`, in frames of at most about `run` tokens, writing marks as borders are reached.
-
-        Returns False when there is nothing to do below `limit` until new orders, or time, come.
-        """
+    def work(self, limit: int, *, run: int = RUN) -> Progress:
+        """Release up to the instant `limit`, in frames of at most about `run` tokens, writing marks as borders are reached."""
         while True:
             border = self._borders[0] if self._borders else (limit if not self._token_time else self.at)
             goal = min(border, limit)
             stream = self._stream
             if stream is not None and not self._cancelled:
                 if not self._release(stream, goal, run):
-                    return True
+                    return Progress.UNKNOWN
                 if stream.ended:
                     self._finish(stream)
+                elif self.at < goal:
+                    return Progress.MORE
             if not self._borders or border > limit:
-                return False
-            self._mark(border)
+                return Progress.IDLE
+            self._mark(self._borders.popleft())
 
     def _release(self, stream: TokenStream, goal: int, run: int) -> bool:
-        """Release tokens up to `goal`. False: the stream has nothing yet."""
+        """Release tokens up to `goal`, or a burst. False: the stream has nothing yet."""
         tick, trace, at = self._now_tick(), self._trace, self.at
-        assert trace is not None
 
         def emit(channel: str, text: str, lens: list[int], offset: int) -> None:
             trace.add(channel, text, lens)
             self._emit.tokens(tick, trace.generation, channel, text, lens, at + offset + 1 if self._token_time else 0)
 
-        done, ready = stream.release(max(0, goal - at), run, emit)
+        done, ready = stream.release(min(BURST, max(0, goal - at)), run, emit)
         self.at = at + done
         return ready
 
     def _finish(self, stream: TokenStream) -> None:
-        assert self._trace is not None
         assert stream.finish is not None
         self._trace.finish = stream.finish
-        tick = self._now_tick()
         if stream.fault is not None:
-            self._emit.event(
-                ev.Fault(tick=tick, at=self._stamp(self.at), component="planner", what=stream.fault, done="generation ended; the next begins at the next tick")
-            )
+            done = "generation ended; the next begins at the next tick"
+            self._emit.event(ev.Fault(tick=self._now_tick(), at=self._stamp(), component="planner", what=stream.fault, done=done))
         if stream.finish in FINISHED:
             self._memory = self._trace
             if self._cast.shape.planner_answers:
-                reading = read_answer(self._trace.content(), letters=self._cast.letters, mode="plan", turn=self._generation, cut=stream.finish == "length")
-                self._emit.event(
-                    ev.Answer(
-                        tick=tick,
-                        at=self._stamp(self.at),
-                        stream="planner",
-                        generation=self._generation,
-                        mode="plan",
-                        letters=reading.letters,
-                        turns=reading.turns,
-                        why=reading.why,
-                    )
-                )
-        self._end(stream.finish, self.at, stream)
+                self._answer(stream.finish)
+        self._end(stream.finish)
 
-    def _end(self, finish: str, at: int, stream: TokenStream | None = None) -> None:
-        released = self._stream.released if self._stream is not None else 0
+    def _answer(self, finish: str) -> None:
+        generation = self._trace.generation
+        reading = read_answer(self._trace.content(), letters=self._cast.letters, mode="plan", turn=generation, cut=finish == "length")
+        self._emit.event(
+            ev.Answer(
+                tick=self._now_tick(),
+                at=self._stamp(),
+                stream="planner",
+                generation=generation,
+                mode="plan",
+                letters=reading.letters,
+                turns=reading.turns,
+                why=reading.why,
+            )
+        )
+
+    def _end(self, finish: str) -> None:
+        stream = self._stream
+        assert stream is not None
         self._emit.event(
             ev.Generation(
                 tick=self._now_tick(),
-                at=self._stamp(at),
+                at=self._stamp(),
                 stream="planner",
-                id=self._generation,
+                id=self._trace.generation,
                 phase="end",
                 finish=finish,
-                clock_tokens=released,
-                usage_tokens=stream.usage_tokens if stream is not None else None,
-                meas=dict(stream.meas) if stream is not None else {},
+                clock_tokens=stream.released,
+                usage_tokens=stream.usage_tokens,
+                meas=stream.meas,
             )
         )
         self._stream = None
         self._ended = True
 
     def _mark(self, border: int) -> None:
-        self._borders.popleft()
         self._emit.control(
             Mark(
                 tick=self._now_tick(),
                 stream="planner",
                 upto=border,
                 at=self.at,
-                generation=self._generation,
+                generation=self._trace.generation,
                 ended=self._ended,
+                tokens=self._trace.tokens,
                 incarnation=self._incarnation,
             )
         )
@@ -192,16 +201,17 @@ class PlannerCore:
         assert self._tick is not None
         return self._tick.tick
 
-    def _stamp(self, at: int) -> int | None:
-        return at if self._token_time else None
+    def _stamp(self) -> int | None:
+        return self.at if self._token_time else None
 
     @property
-    def thinking(self) -> bool:
-        """Whether a generation is running."""
-        return self._stream is not None and not self._cancelled
+    def generation(self) -> int | None:
+        """The generation that runs, if one does."""
+        return self._trace.generation if self._stream is not None and not self._cancelled else None
 
     @property
     def next_border(self) -> int | None:
+        """The instant up to which it has been asked to release."""
         return self._borders[0] if self._borders else None
 
     def close(self) -> None:

@@ -7,39 +7,95 @@ a planner frame of a tick it has not read yet is held until it has. Rules: spec/
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 
 from replays import events as ev
 from workers.answers import read_answer
 from workers.backends import Backend
 from workers.cast import Cast
-from workers.stream import TokenStream
+from workers.planner import BURST, RUN
+from workers.stream import Progress, TokenStream, open_stream
 from workers.trace import Trace, guidance_parts
-from workers.wire import AnyControl, Close, Death, Emitter, Grant, Mark, Piece
+from workers.wire import AnyControl, Close, Death, Emitter, Go, Grant, Mark, Piece
 
-__all__ = ["ReactorCore"]
+__all__ = ["PlannerCopy", "ReactorCore"]
+
+
+class PlannerCopy:
+    """The reactor's own copy of the planner's stream, frame by frame: what ran, and the last generation that finished."""
+
+    def __init__(self) -> None:
+        self._current: Trace | None = None
+        self._finished: Trace | None = None
+        self._died_at: int | None = None
+        self._void_before = 0
+
+    def take(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
+        """Take one item of the planner's ring."""
+        if isinstance(item, Piece):
+            if self._current is not None and item.generation == self._current.generation:
+                self._current.add(item.channel, item.text, item.lens)
+        elif isinstance(item, ev.Generation) and item.stream == "planner":
+            if item.phase == "start":
+                self._retire()
+                self._current = Trace(item.id) if item.id >= self._void_before else None
+            elif self._current is not None and item.id == self._current.generation:
+                self._current.finish = item.finish
+                self._current.ended_at_tick = item.tick
+
+    def died(self, tick: int) -> None:
+        """The planner is gone: what it had begun by `tick` is over, also what of it has not been read yet."""
+        self._died_at = tick
+
+    def void(self, before: int) -> None:
+        """The game was reset: nothing begun before tick `before` counts."""
+        self._void_before = before
+        if self._current is not None and self._current.generation < before:
+            self._current = None
+        if self._finished is not None and self._finished.generation < before:
+            self._finished = None
+
+    def torn(self) -> None:
+        """Text is missing from the generation that runs, so nothing can point into it any more."""
+        self._current = None
+
+    def at_tick(self, tick: int) -> tuple[Trace | None, Trace | None]:
+        """Return (last finished before this tick, what ran in this tick)."""
+        current = self._current
+        if current is not None and current.finish is None and self._died_at is not None and current.generation <= self._died_at:
+            current.finish, current.ended_at_tick = "fault", self._died_at
+        if current is not None and current.ended_at_tick is not None and current.ended_at_tick < tick:
+            self._retire()
+        return self._finished, self._current
+
+    def _retire(self) -> None:
+        if self._current is not None and self._current.finished:
+            self._finished = self._current
+        self._current = None
 
 
 class ReactorCore:
-    """One reactor. `at` is its own virtual instant; in wall time it counts tokens and events carry none."""
+    """One reactor. `at` is its own virtual instant; in wall time it counts tokens and events carry none.
 
-    def __init__(self, cast: Cast, emitter: Emitter, backend: Backend, *, incarnation: int = 0) -> None:
+    `wake` is called, from any thread, when a stream that had nothing has something.
+    """
+
+    def __init__(self, cast: Cast, emitter: Emitter, backend: Backend, *, incarnation: int = 0, wake: Callable[[], None] = lambda: None) -> None:
         self._cast = cast
         self._emit = emitter
         self._backend = backend
         self._incarnation = incarnation
+        self._wake = wake
         self._token_time = cast.config.clock == "token"
-        self._reads_planner = cast.shape.planner
-        self._planner_gone = False
+        self._copy = PlannerCopy()
         self._held: deque[ev.AnyEvent | AnyControl | Piece] = deque()
-        self._current: Trace | None = None
-        self._finished: Trace | None = None
+        # Whether the planner marks the instant the reactor wakes; a dead one does not, and then what there is is the guidance.
+        self._planner_marks = cast.shape.planner
         self._tick: ev.Tick | None = None
         self._granted = False
-        self._guidance_ready = False
-        self._frozen = False
-        self._parts: tuple[str | ev.Part, ...] = ()
-        self._text = ""
+        self._guidance: tuple[str | ev.Part, ...] | None = None
         self._traces: dict[int, bytes] = {}
+        self._awake = False
         self._stream: TokenStream | None = None
         self._content: list[str] = []
         self._done = True
@@ -51,22 +107,18 @@ class ReactorCore:
     def on_game(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
         """Take one item of the game ring."""
         if isinstance(item, ev.Tick):
-            self._tick = item
-            self._cast.saw(item)
-            self._done = False
-            self._guidance_ready = not self._reads_planner or self._planner_gone
-            self._frozen = False
-            self._granted = self._cast.config.throughput != "shared"
-            while self._held:
-                if self._tick_of(self._held[0]) > item.tick:
-                    break
-                self._take(self._held.popleft())
+            self._on_tick(item)
         elif isinstance(item, ev.Step):
             if item.reset:
-                self._current = self._finished = None
+                self._copy.void(item.tick + 1)
         elif isinstance(item, Death):
             if item.role == "planner":
-                self._on_dead_planner(item)
+                self._planner_marks = False
+                self._copy.died(self._now_tick())
+        elif isinstance(item, Go):
+            self._emit.epoch_ns = item.epoch_ns
+            self._planner_marks = "planner" in item.streams
+            self._copy.void(item.since)
         elif isinstance(item, Grant):
             if item.stream == "reactor":
                 self._granted = True
@@ -75,18 +127,21 @@ class ReactorCore:
             if self._stream is not None:
                 self._stream.cancel()
 
-    def _on_dead_planner(self, death: Death) -> None:
-        """A dead planner marks nothing: what it wrote in this tick is the guidance, and its generation is over."""
-        self._guidance_ready = True
-        self._planner_gone = not death.restarts
-        if self._current is not None and self._current.finish is None and self._tick is not None:
-            self._current.finish = "fault"
-            self._current.ended_at_tick = self._tick.tick
+    def _on_tick(self, tick: ev.Tick) -> None:
+        if self._stream is not None:
+            # Wall time: the next tick has begun before this one's answer was closed at its deadline.
+            self._finish(self._stream, "budget")
+        self._tick = tick
+        self._cast.saw(tick)
+        self._done = self._awake = False
+        self._guidance = None
+        self._granted = self._cast.config.throughput != "shared"
+        while self._held and self._tick_of(self._held[0]) <= tick.tick:
+            self._take(self._held.popleft())
 
     def on_planner(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
         """Take one item of the planner ring."""
-        now = self._tick.tick if self._tick is not None else -1
-        if self._held or self._tick_of(item) > now:
+        if self._held or self._tick_of(item) > self._now_tick():
             self._held.append(item)
         else:
             self._take(item)
@@ -96,128 +151,103 @@ class ReactorCore:
         return getattr(item, "tick", 0)
 
     def _take(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
-        if isinstance(item, Piece):
-            # The copy is cut at mark G: what the planner releases after it is the next tick's guidance.
-            if self._current is not None and item.generation == self._current.generation:
-                self._current.add(item.channel, item.text, item.lens)
-        elif isinstance(item, Mark):
-            if self._tick is not None and item.upto == self._tick.guidance_at and not self._guidance_ready:
-                self._guidance_ready = True
-                self._freeze()
-        elif isinstance(item, ev.Generation) and item.stream == "planner":
-            if item.phase == "start":
-                self._retire()
-                self._current = Trace(item.id)
-            elif self._current is not None and item.id == self._current.generation:
-                self._current.finish = item.finish
-                self._current.ended_at_tick = item.tick
-
-    def _retire(self) -> None:
-        if self._current is not None and self._current.finished:
-            self._finished = self._current
-        self._current = None
+        if not isinstance(item, Mark):
+            self._copy.take(item)
+        elif self._tick is not None and item.upto == self._tick.guidance_at and self._guidance is None:
+            # The copy is cut here: what the planner releases after its mark is the next tick's guidance.
+            self._freeze(self._tick)
 
     def lapped(self, lost: int) -> None:
         """The planner's ring came round: the copy has a hole. A bug in token time, where the ring holds two ticks."""
-        tick = self._tick.tick if self._tick is not None else 0
+        self._copy.torn()
+        done = "goes on with the next generation"
         self._emit.event(
-            ev.Fault(tick=tick, at=self._stamp(), component="reactor", what=f"lost {lost} bytes of the planner's stream", done="goes on with what came after")
+            ev.Fault(tick=max(0, self._now_tick()), at=self._stamp(), component="reactor", what=f"lost {lost} frames of the planner's stream", done=done)
         )
 
     # What it is shown.
 
-    def _freeze(self) -> None:
-        """Fix the guidance of this tick from the copy as it stands now."""
-        assert self._tick is not None
-        tick = self._tick.tick
-        self._frozen = True
-        current = self._current
-        if current is not None and current.ended_at_tick is not None and current.ended_at_tick < tick:
-            self._retire()
-            current = None
+    def _freeze(self, tick: ev.Tick) -> None:
+        """Fix the guidance of this tick from the copy as it stands now; the copy grows while the reactor thinks."""
+        finished, current = self._copy.at_tick(tick.tick)
         config = self._cast.config
-        self._parts = guidance_parts(self._finished, current, kind=config.guidance, tick=tick, limit=config.guidance_limit)
-        # Rendered now: the copy grows while the reactor thinks.
-        self._traces = traces = {trace.generation: trace.raw for trace in (self._finished, current) if trace is not None}
-        self._text = self._cast.render(self._parts, lambda generation: traces[generation])
+        self._guidance = guidance_parts(finished, current, kind=config.guidance, tick=tick.tick, limit=config.guidance_limit)
+        self._traces = {trace.generation: trace.raw for trace in (finished, current) if trace is not None}
 
     # What it does.
 
     def wake(self) -> None:
-        """Wall time: start with what has arrived."""
-        self._guidance_ready = True
+        """Wall time: its instant has come; start with what has arrived."""
+        self._awake = True
 
     def cut(self) -> None:
         """Wall time: the deadline has come; close the request and answer with what stands there."""
         if self._stream is not None:
             self._finish(self._stream, "budget")
+        self._done = True
 
-    def work(self, limit: int, *, run: int = 1024) -> bool:
-        """Go on up to the instant `limit`. False: nothing to do before new orders, or time, come."""
+    def start(self, limit: int) -> None:
+        """Begin this tick's generation if everything it needs is there and its instant is not beyond `limit`."""
         tick = self._tick
-        if tick is None or self._done or not self._guidance_ready or not self._granted:
-            return False
+        if tick is None or self._done or not self._granted or self._stream is not None:
+            return
         begin = tick.guidance_at if self._token_time else 0
         assert begin is not None
-        if self._stream is None:
-            if limit < begin:
-                return False
-            self._begin(tick, begin)
+        waits = self._planner_marks and self._guidance is None if self._token_time else not self._awake
+        if waits or begin > limit:
+            return
+        if self._guidance is None:
+            self._freeze(tick)
+        self._begin(tick, begin)
+
+    def work(self, limit: int, *, run: int = RUN) -> Progress:
+        """Go on up to the instant `limit`."""
+        self.start(limit)
         stream = self._stream
-        assert stream is not None
-        end = tick.end_at if self._token_time else limit
-        assert end is not None
-        if not self._release(stream, min(end, limit), run):
-            return True
+        if stream is None:
+            return Progress.IDLE
+        assert self._tick is not None
+        end = limit if self._tick.end_at is None else self._tick.end_at
+        goal = min(end, limit)
+        if not self._release(stream, goal, run):
+            return Progress.UNKNOWN
         if stream.ended:
             assert stream.finish is not None
             self._finish(stream, stream.finish)
         elif self._token_time and self.at >= end:
             self._finish(stream, "budget")
-        return False
+        elif self.at < goal:
+            return Progress.MORE
+        return Progress.IDLE
 
     def _begin(self, tick: ev.Tick, begin: int) -> None:
-        if not self._frozen:
-            self._freeze()
         self.at = begin
         self._content = []
-        parts = self._cast.reactor_prompt(tick.tick, self._parts)
-        self._emit.event(ev.Generation(tick=tick.tick, at=self._stamp(), stream="reactor", id=tick.tick, phase="start", prompt=parts))
         budget = tick.end_at - begin if tick.end_at is not None else None
-        traces = self._traces
-        self._stream = TokenStream(
-            self._backend.stream(
-                self._cast.request("reactor", "act", tick, parts, trace=lambda g: traces[g], guidance=self._text, budget_tokens=budget)
-            )
-        )
+        guidance = self._guidance or ()
+        parts = self._cast.reactor_prompt(tick.tick, guidance, budget_tokens=budget)
+        self._emit.event(ev.Generation(tick=tick.tick, at=self._stamp(), stream="reactor", id=tick.tick, phase="start", prompt=parts))
+        request = self._cast.request("reactor", "act", tick, parts, traces=self._traces, guidance=guidance, budget_tokens=budget)
+        self._stream = open_stream(self._backend, request, stall_s=self._cast.config.stall_timeout_s, wake=self._wake)
 
     def _release(self, stream: TokenStream, goal: int, run: int) -> bool:
-        assert self._tick is not None
-        tick, at = self._tick.tick, self.at
+        """Release tokens up to `goal`, or a burst. False: the stream has nothing yet."""
+        tick, at = self._now_tick(), self.at
 
         def emit(channel: str, text: str, lens: list[int], offset: int) -> None:
             self._emit.tokens(tick, tick, channel, text, lens, at + offset + 1 if self._token_time else 0)
             if channel == "content":
                 self._content.append(text)
 
-        done, ready = stream.release(max(0, goal - at), run, emit)
+        done, ready = stream.release(min(BURST, max(0, goal - at)), run, emit)
         self.at = at + done
         return ready
 
     def _finish(self, stream: TokenStream, finish: str) -> None:
-        assert self._tick is not None
-        tick = self._tick.tick
+        tick = self._now_tick()
         if finish == "budget":
             stream.cancel()
-        if stream.fault is not None:
-            self._emit.event(ev.Fault(tick=tick, at=self._stamp(), component="reactor", what=stream.fault, done="default action"))
-            letters: list[str] | None = None
-            why: str | None = "fault"
-        else:
-            reading = read_answer("".join(self._content), letters=self._cast.letters, mode="act", turn=tick, cut=finish != "stop")
-            letters, why = reading.letters, reading.why
-            if why == "none" and finish != "stop":
-                why = "truncated"
+        letters, why = self._read(stream, finish)
         self._emit.event(ev.Answer(tick=tick, at=self._stamp(), stream="reactor", generation=tick, mode="act", letters=letters, why=why))
         self._emit.event(
             ev.Generation(
@@ -229,31 +259,50 @@ class ReactorCore:
                 finish=finish,
                 clock_tokens=stream.released,
                 usage_tokens=stream.usage_tokens,
-                meas=dict(stream.meas),
+                meas=stream.meas,
             )
         )
         self._stream = None
         self._done = True
         if self._token_time:
-            assert self._tick.end_at is not None
-            self._emit.control(
-                Mark(
-                    tick=tick,
-                    stream="reactor",
-                    upto=self._tick.end_at,
-                    at=self.at,
-                    generation=tick,
-                    ended=finish != "budget",
-                    incarnation=self._incarnation,
-                )
+            self._mark(stream, finish)
+
+    def _read(self, stream: TokenStream, finish: str) -> tuple[list[str] | None, str | None]:
+        """What the text so far says; a stream that broke says nothing, whatever it had written."""
+        tick = self._now_tick()
+        if stream.fault is not None and finish != "budget":
+            self._emit.event(ev.Fault(tick=tick, at=self._stamp(), component="reactor", what=stream.fault, done="default action"))
+            return None, "fault"
+        reading = read_answer("".join(self._content), letters=self._cast.letters, mode="act", turn=tick, cut=finish != "stop")
+        # No visible text at all and cut: it was still thinking.
+        return reading.letters, "truncated" if reading.why == "none" and finish != "stop" else reading.why
+
+    def _mark(self, stream: TokenStream, finish: str) -> None:
+        assert self._tick is not None
+        assert self._tick.end_at is not None
+        self._emit.control(
+            Mark(
+                tick=self._tick.tick,
+                stream="reactor",
+                upto=self._tick.end_at,
+                at=self.at,
+                generation=self._tick.tick,
+                ended=finish not in ("budget", "length"),
+                tokens=stream.released,
+                incarnation=self._incarnation,
             )
+        )
+
+    def _now_tick(self) -> int:
+        return self._tick.tick if self._tick is not None else -1
 
     def _stamp(self) -> int | None:
         return self.at if self._token_time else None
 
     @property
-    def thinking(self) -> bool:
-        return self._stream is not None
+    def generation(self) -> int | None:
+        """The generation that runs, if one does."""
+        return self._now_tick() if self._stream is not None else None
 
     @property
     def waiting_for(self) -> ev.Tick | None:

@@ -5,6 +5,8 @@ With a deterministic backend and the token clock its canonical event log equals 
 
 from __future__ import annotations
 
+import math
+import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,14 +17,18 @@ from workers.config import Config, plan_episode
 from workers.episode import cast_of, make_backend, make_game, make_header
 from workers.errors import ConfigError
 from workers.merge import Merger
+from workers.pace import Tempo
 from workers.planner import PlannerCore
 from workers.reactor import ReactorCore
-from workers.rings import ListRing
-from workers.wire import Emitter, split
+from workers.rings import ListReader, ListRing
+from workers.stream import Progress
+from workers.wire import Emitter, drain, split
 
 __all__ = ["SimulatedEpisode", "run_simulation", "simulate", "summary"]
 
 FAR = 1 << 62
+NAP_S = 0.001
+"""How long a backend that has nothing yet is left alone, unless it says itself that it has something."""
 
 
 class SimulatedEpisode(NamedTuple):
@@ -71,68 +77,101 @@ def run_simulation(
     """
     if config.clock != "token":
         raise ConfigError("the simulator has no wall clock; use token budgets, or play live")
-    game = make_game(config)
-    header = make_header(config, game, meas=meas or {"engine": "simulator"})
-    cast = cast_of(config, game, header)
-    rings = {name: ListRing() for name in ("game", "planner", "reactor")}
-    epoch = clock()
-    emitters = {name: Emitter(ring.writer(), clock=clock, epoch_ns=epoch) for name, ring in rings.items()}
-    conductor = Conductor(cast, game, emitters["game"], header=header)
-    planner = PlannerCore(cast, emitters["planner"], make_backend(config, "planner")) if cast.shape.planner else None
-    reactor = ReactorCore(cast, emitters["reactor"], make_backend(config, "reactor")) if cast.shape.reactor else None
-    orders = {name: rings["game"].reader() for name, core in (("planner", planner), ("reactor", reactor)) if core is not None}
-    partial = rings["planner"].reader() if planner is not None and reactor is not None else None
-    heard = {name: rings[name].reader() for name in orders}
-    logged = {name: rings[name].reader() for name in ("game", *orders)}
-    merger = Merger()
-    end: ev.End | None = None
+    stage = Stage(config, meas=meas or {"engine": "simulator"}, clock=clock)
+    try:
+        for want in stage.conductor.run():
+            stage.record(commit)
+            if stop():
+                stage.conductor.quit = "quit"
+            while not stage.conductor.met(want, 0):
+                stage.think()
+        stage.record(commit)
+    finally:
+        stage.close()
+    assert stage.end is not None
+    return stage.header, stage.end
 
-    def think() -> None:
-        """Let both thinkers do all that the orders given so far allow."""
-        if planner is not None:
-            for item in split(orders["planner"].poll()):
-                planner.on(item)
-            while planner.work(FAR):
-                pass
-        if reactor is not None:
-            for item in split(orders["reactor"].poll()):
-                reactor.on_game(item)
-            if partial is not None:
-                for item in split(partial.poll()):
-                    reactor.on_planner(item)
-            while reactor.work(FAR):
-                pass
-        for name, reader in heard.items():
-            for item in split(reader.poll()):
-                conductor.on(name, item)
 
-    def record() -> None:
-        nonlocal end
+class Stage:
+    """Conductor, thinkers and log around three lists; what four processes do in turn, in the order that their rings give."""
+
+    def __init__(self, config: Config, *, meas: dict[str, Any], clock: Callable[[], int]) -> None:
+        game = make_game(config)
+        self.header = make_header(config, game, meas=meas)
+        self.end: ev.End | None = None
+        cast = cast_of(config, game, self.header)
+        self._rings = {name: ListRing(name=name) for name in ("game", "planner", "reactor")}
+        # A reader that has not attached is not waited for, and each needs a slot of its own.
+        self._slots = dict.fromkeys(self._rings, 0)
+        epoch = clock()
+        emitters = {name: Emitter(ring.writer(), clock=clock, epoch_ns=epoch) for name, ring in self._rings.items()}
+        tempo = Tempo(math.inf, tick_tokens=config.tick_budget_tokens)
+        self.conductor = Conductor(cast, game, emitters["game"], header=self.header, tempo=tempo)
+        self._merger = Merger()
+        self._log = {name: self._reader(name) for name in ("game", *self.conductor.seats)}
+        self._heard = {name: self._reader(name) for name in self.conductor.seats}
+        self._bell = threading.Event()
+        self._planner: PlannerCore | None = None
+        self._reactor: ReactorCore | None = None
+        if cast.shape.planner:
+            self._planner = PlannerCore(cast, emitters["planner"], make_backend(config, "planner"), wake=self._bell.set)
+        if cast.shape.reactor:
+            self._reactor = ReactorCore(cast, emitters["reactor"], make_backend(config, "reactor"), wake=self._bell.set)
+        self._orders = {name: self._reader("game") for name in self.conductor.seats}
+        self._partial = self._reader("planner") if self._planner is not None and self._reactor is not None else None
+        for seat in self.conductor.seats.values():
+            seat.ready = 0
+
+    def _reader(self, ring: str) -> ListReader:
+        self._slots[ring] += 1
+        return self._rings[ring].reader(self._slots[ring])
+
+    def think(self) -> None:
+        """Let both thinkers do all that the orders given so far allow; waits a moment if a stream has nothing yet."""
+        self._bell.clear()
+        progress = [Progress.IDLE]
+        if self._planner is not None:
+            for item in split(drain(self._orders["planner"])):
+                self._planner.on(item)
+            while (left := self._planner.work(FAR)) is Progress.MORE:
+                pass
+            progress.append(left)
+        if self._reactor is not None:
+            for item in split(drain(self._orders["reactor"])):
+                self._reactor.on_game(item)
+            if self._partial is not None:
+                for item in split(drain(self._partial)):
+                    self._reactor.on_planner(item)
+            while (left := self._reactor.work(FAR)) is Progress.MORE:
+                pass
+            progress.append(left)
+        for name, reader in self._heard.items():
+            self.conductor.hear(name, drain(reader))
+        if Progress.UNKNOWN in progress:
+            self._bell.wait(NAP_S)
+
+    def record(self, commit: Callable[[int, list[ev.AnyEvent]], None]) -> None:
+        """Hand over the ticks that were committed since the last call."""
         steps: list[int] = []
-        for name, reader in logged.items():
-            for frame in reader.poll():
-                item = merger.feed(name, frame)
+        for name, reader in self._log.items():
+            for frame in drain(reader):
+                item = self._merger.feed(name, frame)
                 if isinstance(item, ev.Step):
                     steps.append(item.tick)
                 elif isinstance(item, ev.End):
-                    end = item
+                    self.end = item
         for tick in steps:
-            commit(tick, merger.commit(tick))
+            commit(tick, self._merger.commit(tick))
+        if self.end is not None:
+            left = self._merger.commit(self.end.tick)
+            if left:
+                commit(self.end.tick, left)
+            self._merger.number(self.end)
 
-    try:
-        for want in conductor.run():
-            record()
-            if stop():
-                conductor.quit = "quit"
-            while not conductor.met(want, 0):
-                think()
-        record()
-    finally:
-        for core in (planner, reactor):
+    def close(self) -> None:
+        for core in (self._planner, self._reactor):
             if core is not None:
                 core.close()
-    assert end is not None
-    return header, end
 
 
 def simulate(game: str, **options: Any) -> SimulatedEpisode:

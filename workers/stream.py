@@ -2,33 +2,70 @@
 
 A chunk is fetched only when it is needed, and one beyond a border, because the end of a stream costs nothing and a mark
 may be written only by one who knows whether the stream goes on. What a border cuts is cut by `backends.cut`.
+The one thing that surprises: nothing a backend does gets out of here but tokens, a finish and a fault.
 """
 
 from __future__ import annotations
 
+import enum
 import logging
+import time
 from collections.abc import Callable, Iterator
+from itertools import accumulate
+from typing import Any
 
-from workers.backends import Finish, Item, cut
+from workers.backends import Backend, Chunk, Finish, Item, Request, cut
 from workers.errors import BackendError
+from workers.fetch import Fetched, lazily
+from workers.wire import CHANNELS
 
-__all__ = ["TokenStream"]
+__all__ = ["FINISHED", "Progress", "TokenStream", "open_stream"]
 
 log = logging.getLogger(__name__)
+
+FINISHED = ("stop", "length")
+"""How a generation that is worth a conclusion or a plan ends; every other finish is a failure or a cut."""
+_LONGEST_FAULT = 500
+
+
+class Progress(enum.Enum):
+    """How a thinker's `work` left off."""
+
+    IDLE = enum.auto()
+    """All is done that the orders and the limit allow."""
+    MORE = enum.auto()
+    """Enough for one go; there is more to do at once."""
+    UNKNOWN = enum.auto()
+    """The stream has nothing yet, and has not said that it is over."""
+
+
+def open_stream(backend: Backend, request: Request, *, stall_s: float, wake: Callable[[], None]) -> TokenStream:
+    """Begin a generation. Never raises for what the backend does: that is a fault of the stream.
+
+    A backend says `blocking = False` if its `next()` returns at once; any other is read by a thread, which calls `wake`.
+    """
+
+    def ask() -> Iterator[Item]:
+        return backend.stream(request)
+
+    return TokenStream(Fetched(ask, wake) if getattr(backend, "blocking", True) else lazily(ask), stall_s=stall_s)
 
 
 class TokenStream:
     """Wraps a backend's iterator. `finish` is None while it goes on; `fault` has the sentence when it broke."""
 
-    def __init__(self, items: Iterator[Item]) -> None:
+    def __init__(self, items: Iterator[Item], *, stall_s: float = 120.0, clock: Callable[[], float] = time.monotonic) -> None:
         self._items = items
+        self._stall_s = stall_s
+        self._clock = clock
+        self._silent_since: float | None = None
         self._text = ""
         self._lens: tuple[int, ...] = ()
-        self._channel = "reasoning"
+        self._channel = CHANNELS[0]
         self.finish: str | None = None
         self.fault: str | None = None
         self.usage_tokens: int | None = None
-        self.meas: dict[str, object] = {}
+        self.meas: dict[str, Any] = {}
         self.released = 0
 
     @property
@@ -43,31 +80,48 @@ class TokenStream:
 
     def look(self) -> bool:
         """Fetch until a token stands ready or the stream has ended. False means: nothing yet, ask again."""
-        while not self._lens:
-            if self.finish is not None:
-                return True
+        while not self._lens and self.finish is None:
             try:
                 item = next(self._items)
             except StopIteration:
                 self.finish = "stop"
-                return True
             except BackendError as error:
-                self.finish, self.fault = error.kind, str(error)
-                return True
-            except Exception as error:
-                log.exception("a thinker's stream broke")
-                self.finish, self.fault = "fault", f"{type(error).__name__}: {error}"
-                return True
-            if item is None:
-                return False
-            if isinstance(item, Finish):
-                self.finish = item.reason
-                self.usage_tokens = item.usage_tokens
-                self.meas = dict(item.meas or {})
-                self._close()
-                return True
-            self._text, self._lens, self._channel, _ = item
+                self._break(error.kind, str(error))
+            except (Exception, SystemExit) as error:
+                log.error("a thinker's stream broke", exc_info=error)
+                self._break("fault", f"{type(error).__name__}: {error}")
+            else:
+                if item is None:
+                    return self._wait_for_it()
+                self._silent_since = None
+                self._accept(item)
         return True
+
+    def _wait_for_it(self) -> bool:
+        now = self._clock()
+        if self._silent_since is None:
+            self._silent_since = now
+        if now - self._silent_since < self._stall_s:
+            return False
+        self._break("stalled", f"no byte for {self._stall_s:g} s")
+        return True
+
+    def _accept(self, item: Item) -> None:
+        if isinstance(item, Finish):
+            self.finish, self.usage_tokens, self.meas = item.reason, item.usage_tokens, dict(item.meas or {})
+            if item.reason not in FINISHED:
+                self.fault = f"the stream ended with {item.reason!r}"
+            self._close()
+        elif not isinstance(item, Chunk):
+            self._break("malformed", f"the backend gave {type(item).__name__}, expected Chunk, Finish or None")
+        elif wrong := _wrong(item):
+            self._break("malformed", wrong)
+        else:
+            self._text, self._lens, self._channel = item.text, tuple(item.lens), item.channel
+
+    def _break(self, kind: str, why: str) -> None:
+        self.finish, self.fault = kind, why[:_LONGEST_FAULT]
+        self._close()
 
     def take(self, most: int) -> tuple[str, str, tuple[int, ...]]:
         """Return (channel, text, lens) of at most `most` tokens of the chunk at hand; `look` must have been True."""
@@ -89,7 +143,7 @@ class TokenStream:
         channel, begin, done = "", 0, 0
         while True:
             ready = self.look()
-            if not ready or not self.pending or done >= most:
+            if not ready or not self._lens or done >= most:
                 break
             got, text, sizes = self.take(most - done)
             if lens and (got != channel or len(lens) >= run):
@@ -116,3 +170,27 @@ class TokenStream:
             close()
         except Exception:
             log.exception("a thinker's stream did not close")
+
+
+def _wrong(chunk: Chunk) -> str:
+    """Return what no ring could carry about a chunk, or ""."""
+    if chunk.channel not in CHANNELS:
+        return f"the backend named channel {chunk.channel!r}, expected {' or '.join(CHANNELS)}"
+    lens = chunk.lens
+    if lens and min(lens) < 0:
+        return f"a token of {min(lens)} bytes came from the backend"
+    if chunk.text.isascii():
+        size = len(chunk.text)
+        return "" if sum(lens) == size else _short(sum(lens), size)
+    try:
+        raw = chunk.text.encode()
+    except UnicodeEncodeError:
+        return "half a surrogate pair came from the backend, expected whole code points"
+    if sum(lens) != len(raw):
+        return _short(sum(lens), len(raw))
+    inside = any(offset < len(raw) and raw[offset] & 0xC0 == 0x80 for offset in accumulate(lens))
+    return "a token from the backend ends inside a code point; count such a token to the one that completes it" if inside else ""
+
+
+def _short(given: int, size: int) -> str:
+    return f"the backend's token lengths add up to {given} bytes, and the text has {size}"

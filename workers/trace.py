@@ -7,12 +7,14 @@ from collections.abc import Sequence
 
 from replays import events as ev
 from workers.prompts import CONCLUSION_LABEL, TRACE_LABEL
+from workers.stream import FINISHED
 
 __all__ = ["CONCLUSION_TOKENS", "Trace", "guidance_parts", "memory_parts"]
 
 CONCLUSION_TOKENS = 1024
-FINISHED = ("stop", "length")
-_CONCLUDES = re.compile(rb"^(?:Best line|Turn)\b|\\boxed", re.MULTILINE)
+_CONCLUDES = re.compile(rb"^(?:(?:Best line|Turn)\b|.*\\boxed)", re.MULTILINE)
+_BORDERS = {"content": "\n[answer]\n", "reasoning": "\n[thinking]\n"}
+_STATES = {None: "unfinished", "stop": "just ended", "length": "just ended"}
 
 
 class Trace:
@@ -50,16 +52,18 @@ class Trace:
         return b"".join(bytes(raw) for channel, raw, _ in self._runs if channel == "content").decode()
 
     def parts(self, limit: int | None = None) -> list[str | ev.Part]:
-        """The whole text as parts, the border between thinking and answer marked; with `limit` only the last so many tokens."""
+        """The whole text as parts, the borders between thinking and answer marked; with `limit` only the last so many tokens."""
         out: list[str | ev.Part] = []
         skip = 0 if limit is None else max(0, self.tokens - limit)
         offset = 0
+        before = "reasoning"
         for channel, raw, lengths in self._runs:
             dropped = sum(lengths[:skip])
             skip = max(0, skip - len(lengths))
             if dropped < len(raw):
-                if channel == "content":
-                    out.append("\n[answer]\n")
+                if channel != before:
+                    out.append(_BORDERS[channel])
+                before = channel
                 out.append(ev.Part(trace=self.generation, start=offset + dropped, upto=offset + len(raw), guidance=True))
             offset += len(raw)
         return out
@@ -82,7 +86,7 @@ class Trace:
                 return []
             lengths = [length for _, _, run in self._runs for length in run]
             start, tail = len(whole), []
-            # Whole tokens from the end back to the concluding line.
+            # Whole tokens from the end back to the line that concludes.
             while lengths and start > found[-1]:
                 tail.append(lengths.pop())
                 start -= tail[-1]
@@ -107,7 +111,7 @@ def guidance_parts(finished: Trace | None, running: Trace | None, *, kind: str, 
     if running is not None and kind in ("both", "trace"):
         text = running.parts(limit)
         if text:
-            state = "unfinished" if running.finish is None else "just ended"
+            state = _STATES.get(running.finish, "broken off")
             out += [TRACE_LABEL.format(turn=running.generation, state=state) + "\n", *text, "\n"]
     return tuple(out)
 

@@ -8,13 +8,13 @@ The frame header carries the time, and the recorder gives the sequence.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from replays import events as ev
-from workers.rings import KIND_CHUNK, KIND_EVENT, KIND_MARK, Frame, pack_chunk, unpack_chunk
+from workers.rings import KIND_CHUNK, KIND_EVENT, KIND_MARK, Frame, FrameReader, FrameWriter, pack_chunk, split_chunk, unpack_chunk
 
 __all__ = [
     "CHANNELS",
@@ -23,19 +23,23 @@ __all__ = [
     "Control",
     "Death",
     "Emitter",
+    "Go",
     "Grant",
     "Mark",
     "Pace",
     "Piece",
     "Ready",
-    "Writer",
+    "drain",
     "read_control",
     "read_event",
     "read_piece",
+    "split",
 ]
 
 CHANNELS = ("reasoning", "content")
 _CHANNEL_OF = {name: number for number, name in enumerate(CHANNELS)}
+# A frame holds an eighth of its ring at most, and the smallest ring tokens travel in has 1 MiB.
+_MAX_CHUNK = 1 << 16
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="kind"):
@@ -49,6 +53,16 @@ class Ready(Control, frozen=True, tag="ready"):
     incarnation: int = 0
 
 
+class Go(Control, frozen=True, tag="go"):
+    """Conductor to all: who takes part from the next tick on. Written at the start, and whenever a restarted thinker is back."""
+
+    epoch_ns: int
+    """The absolute monotonic instant the episode began; what `t_ns` is counted from."""
+    streams: list[str]
+    since: int = 0
+    """What the planner wrote in ticks before this one is void: the game was reset."""
+
+
 class Mark(Control, frozen=True, tag="mark"):
     """A thinker has released everything up to `upto`: exactly one a border, also when it is idle."""
 
@@ -59,6 +73,9 @@ class Mark(Control, frozen=True, tag="mark"):
     """Instant of its last token in this window, or the window's start if it released none."""
     generation: int
     ended: bool
+    """Whether the generation is over by itself; one that was cut at its budget is not."""
+    tokens: int = 0
+    """What the generation has released so far."""
     incarnation: int = 0
 
 
@@ -73,7 +90,7 @@ class Grant(Control, frozen=True, tag="grant"):
 class Pace(Control, frozen=True, tag="pace"):
     """Token x is due at t_ns + (x - at) / rate; rate 0 is a pause. `t_ns` is absolute monotonic."""
 
-    at: int
+    at: float
     t_ns: int
     rate: float
 
@@ -98,18 +115,10 @@ class Death(Control, frozen=True, tag="death"):
     restarts: bool
 
 
-AnyControl = Ready | Mark | Grant | Pace | Close | Command | Death
+AnyControl = Ready | Go | Mark | Grant | Pace | Close | Command | Death
 
 _encoder = msgspec.msgpack.Encoder()
 _control: msgspec.msgpack.Decoder[AnyControl] = msgspec.msgpack.Decoder(AnyControl)
-
-
-class Writer(Protocol):
-    """The writing end of a ring, in shared memory or in a list."""
-
-    def write(
-        self, kind: int, tick: int, payload: bytes, *, ntok: int = 0, at: int = 0, generation: int = 0, channel: int = 0, t_ns: int | None = None
-    ) -> None: ...
 
 
 class Piece(NamedTuple):
@@ -128,7 +137,7 @@ class Piece(NamedTuple):
 class Emitter:
     """Writes one process's events into its ring; `epoch_ns` is the absolute monotonic instant the episode began."""
 
-    def __init__(self, writer: Writer, *, clock: Callable[[], int] = time.monotonic_ns, epoch_ns: int = 0) -> None:
+    def __init__(self, writer: FrameWriter, *, clock: Callable[[], int] = time.monotonic_ns, epoch_ns: int = 0) -> None:
         self._writer = writer
         self._clock = clock
         self.epoch_ns = epoch_ns
@@ -144,11 +153,12 @@ class Emitter:
         self._writer.write(KIND_MARK, tick, _encoder.encode(message), t_ns=self.now())
 
     def tokens(self, tick: int, generation: int, channel: str, text: str, lens: list[int] | tuple[int, ...], at: int) -> None:
-        """Write one run; `at` is the instant of its first token."""
-        payload = pack_chunk(text, lens)
-        self._writer.write(
-            KIND_CHUNK, tick, payload, ntok=len(lens), at=at, generation=generation, channel=_CHANNEL_OF[channel], t_ns=self.now()
-        )
+        """Write one run; `at` is the instant of its first token, 0 in wall time."""
+        number, now = _CHANNEL_OF[channel], self.now()
+        for piece, sizes in split_chunk(text, lens, max_bytes=_MAX_CHUNK):
+            payload = pack_chunk(piece, sizes)
+            self._writer.write(KIND_CHUNK, tick, payload, ntok=len(sizes), at=at, generation=generation, channel=number, t_ns=now)
+            at += len(sizes) if at else 0
 
 
 def read_event(frame: Frame) -> ev.AnyEvent:
@@ -168,11 +178,14 @@ def read_piece(frame: Frame) -> Piece:
     return Piece(frame.tick, frame.generation, CHANNELS[frame.channel], text, tuple(lens), frame.at, frame.t_ns)
 
 
-def is_event(frame: Frame) -> bool:
-    return frame.kind == KIND_EVENT
+def drain(reader: FrameReader, *, publish: bool = True) -> Iterator[Frame]:
+    """Yield every frame up to where the ring's tail stands now; one `poll` may give less, and a flood never ends."""
+    goal = reader.cursor + reader.lag
+    while reader.cursor < goal and (frames := reader.poll(publish=publish)):
+        yield from frames
 
 
-def split(frames: Iterable[Frame]) -> Iterable[ev.AnyEvent | AnyControl | Piece]:
+def split(frames: Iterable[Frame]) -> Iterator[ev.AnyEvent | AnyControl | Piece]:
     """Decode frames in order, each into what it carries."""
     for frame in frames:
         if frame.kind == KIND_CHUNK:

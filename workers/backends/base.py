@@ -1,9 +1,13 @@
 """The door every thinker goes through: a request in, an iterator of chunks out.
 
 A backend is one class with `info`, `stream(request)` and `close()`. `stream` returns an iterator (a generator will do)
-of `Chunk`s, with an optional `Finish` as its last item. `None` in between means "nothing yet, ask again", so that a
-thinker's loop can look at its clock and its orders. Closing the iterator cancels the request. Raise `BackendError` with
-one of the kinds of a generation's `finish` for a fault; anything else that is raised counts as kind `fault`.
+of `Chunk`s, with an optional `Finish` as its last item. `None` in between means "nothing yet, ask again". Closing the
+iterator cancels the request. Raise `BackendError` with one of the kinds of a generation's `finish` for a fault; anything
+else that is raised counts as kind `fault`.
+
+The one thing that surprises: the iterator runs in a thread of its own, read ahead, so it may block as it likes; a stream
+may have a `cancel()` that ends a blocking read, called from another thread. A backend that never blocks and thinks only
+when it is asked says `blocking = False`, and is read where its tokens are needed.
 """
 
 from __future__ import annotations
@@ -24,7 +28,10 @@ class Chunk(NamedTuple):
 
     text: str
     lens: tuple[int, ...]
-    """UTF-8 bytes of each token, on code-point borders; they add up to the text's bytes."""
+    """UTF-8 bytes of each token, on code-point borders; they add up to the text's bytes.
+
+    A token of 0 bytes counts like any other: so a server's hidden reasoning is charged, as `Chunk("", (0,) * n)` in front of
+    the first visible text."""
     channel: str = "reasoning"
     """reasoning or content."""
     strategy: str = ""

@@ -21,6 +21,7 @@ __all__ = ["Backend"]
 class Backend:
     """Finds `workers.thinkers.<game>_planner` and `<game>_reactor` by the game's name."""
 
+    blocking = False
     info = ev.Backend(spec="builtin", title="builtin search", exact=True, deterministic=True)
 
     def check(self, game: str, stream: str) -> None:

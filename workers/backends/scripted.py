@@ -27,6 +27,8 @@ _FILLER_RUN = 50
 class Backend:
     """Plays a script from a file (`scripted:FILE`) or from a list handed over in Python."""
 
+    blocking = False
+
     def __init__(self, script: str | list[dict[str, Any]]) -> None:
         spec = "scripted"
         if isinstance(script, str):

@@ -7,12 +7,13 @@ a pipe to the desk, which keeps the last line for the message that names it.
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import importlib
 import logging
 import logging.handlers
+import multiprocessing
 import os
+import random
 import signal
 import sys
 import threading
@@ -25,20 +26,25 @@ import msgspec
 from replays import events as ev
 from workers.config import Config
 from workers.errors import WorkerError
-from workers.rings import RingReader, RingWriter, Wiring, wait_any
-from workers.wire import AnyControl, Emitter, Ready
+from workers.rings import Doorbell, RingReader, RingWriter, Wiring, wait_any
+from workers.wire import Emitter, Ready
 
-__all__ = ["WRITE_FAILED", "Child", "Orders", "Pipe", "main"]
+__all__ = ["HELD_BACK", "WRITE_FAILED", "Child", "Orders", "Pipe", "main"]
 
 log = logging.getLogger(__name__)
 
 WRITE_FAILED = 74
 """Exit code of a recorder that cannot write its file (EX_IOERR of sysexits.h); it is not started again."""
+HELD_BACK = (signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
+"""What a terminal sends to everybody. Blocked around a child's start, which inherits that, until the child ignores them."""
 
 _MAINS = {"game": "workers.live.game", "planner": "workers.live.thinkers", "reactor": "workers.live.thinkers", "recorder": "workers.live.recorder"}
 _PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
-HEARTBEAT_NS = 50_000_000
+BEAT_NS = 50_000_000
+"""A sign of life is due every 100 ms."""
+NAP_S = 0.05
+"""Longest wait without a look around."""
 
 
 class Pipe:
@@ -63,8 +69,12 @@ class Orders(NamedTuple):
     incarnation: int
     config: bytes
     header: bytes
-    """The episode event; its `meas.epoch_ns` is there only for a restarted child."""
+    """The episode event."""
     recording: str | None
+    desk: int
+    """The desk's pid."""
+    kernel_watch: bool
+    """Whether the kernel may end the child with its parent: it goes by the starting thread, which must be the main one."""
     jitter: float
     """Tests only: sleep up to so many seconds at random in every wait, to shake the order of things."""
 
@@ -84,11 +94,10 @@ class Child:
         self.stopping = False
         self._beat = 0
         self._writer: RingWriter | None = None
+        self._orders: RingReader | None = None
+        self._nudge = Doorbell.create()
         self._jitter = orders.jitter
-        if self._jitter:
-            import random
-
-            self._shake = random.Random(f"{orders.role}/{time.monotonic_ns()}")
+        self._shake = random.Random(f"{orders.role}/{time.monotonic_ns()}")
 
     def writer(self) -> RingWriter:
         """This child's own ring."""
@@ -96,29 +105,44 @@ class Child:
         return self._writer
 
     def reader(self, ring: str) -> RingReader:
-        return self.wiring.reader(ring)
+        """This child's reader of a ring. An aborted game ring is a reason to go: nobody gives orders any more."""
+        reader = self.wiring.reader(ring)
+        if ring == "game":
+            self._orders = reader
+        return reader
 
     def ready(self, emitter: Emitter) -> None:
+        """Say that every reader stands."""
         emitter.control(Ready(role=self.role, incarnation=self.incarnation))
 
     def beat(self) -> None:
         """Show a sign of life, at most every 50 ms."""
         now = time.monotonic_ns()
-        if self._writer is not None and now - self._beat > HEARTBEAT_NS:
+        if self._writer is not None and now - self._beat > BEAT_NS:
             self._beat = now
             self._writer.heartbeat()
 
-    def wait(self, readers: Sequence[RingReader], timeout: float, *, events_only: bool = False) -> bool:
-        """Sleep until a reader has something or `timeout` seconds have gone. False: it is time to go.
+    def wake(self) -> None:
+        """End the wait that is on, or the next; from any thread."""
+        self._nudge.ring()
 
-        The one wait of all children: it shows a sign of life and sees SIGTERM. A dead parent ends the process by itself.
+    @property
+    def leaving(self) -> bool:
+        """Whether it is time to go: SIGTERM, or a game process that died."""
+        return self.stopping or (self._orders is not None and self._orders.aborted)
+
+    def wait(self, readers: Sequence[RingReader], timeout: float, *, events_only: bool = False) -> bool:
+        """Sleep until a reader has something, `wake` was called, or `timeout` seconds have gone. False: it is time to go.
+
+        The one wait of all children: it shows a sign of life, and sees SIGTERM and an aborted game. A dead parent ends the process by
+        itself.
         """
         self.beat()
         if self._jitter:
             time.sleep(self._shake.random() * self._jitter)
-        if timeout > 0 and not self.stopping:
-            wait_any(readers, min(timeout, 0.05), events_only=events_only)
-        return not self.stopping
+        if timeout > 0 and not self.leaving and self._nudge.read_fd in wait_any(readers, min(timeout, NAP_S), events_only, [self._nudge.read_fd]):
+            self._nudge.drain()
+        return not self.leaving
 
 
 def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
@@ -126,9 +150,10 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
     os.dup2(pipe.fd, 1)
     os.dup2(pipe.fd, 2)
     os.close(pipe.fd)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    _follow_parent()
+    for number in HELD_BACK:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
+    _follow_parent(orders)
     _start_log(queue)
     child = Child(wiring, orders)
 
@@ -143,8 +168,9 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
         log.error("%s failed: %s", orders.role, error)
         print(error, file=sys.stderr)
         code = 1
-    except Exception as error:
-        log.exception("%s failed", orders.role)
+    except BaseException as error:
+        # Also SystemExit: code 0 means that its part is done, and nobody but the part may say so.
+        log.critical("%s failed", orders.role, exc_info=error)
         # One line for the desk's message; the traceback, without locals, is in the log.
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         code = 1
@@ -153,23 +179,27 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
     os._exit(code)
 
 
-def _follow_parent() -> None:
-    import multiprocessing
-
+def _follow_parent(orders: Orders) -> None:
+    """See to it that this process ends with its parent, whatever it is doing."""
     parent = multiprocessing.parent_process()
-
-    def watch() -> None:
-        assert parent is not None
-        from multiprocessing.connection import wait
-
-        wait([parent.sentinel])
-        os._exit(0)
-
     if parent is not None:
+        sentinel = parent.sentinel
+
+        def watch() -> None:
+            from multiprocessing.connection import wait
+
+            wait([sentinel])
+            os._exit(0)
+
         threading.Thread(target=watch, name="parent", daemon=True).start()
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+        if orders.kernel_watch:
+            # Also where the thread above never comes to run: in a loop of foreign code that keeps the interpreter's lock.
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != orders.desk:
+                os._exit(0)
 
 
 def _start_log(queue: Any) -> None:
@@ -187,17 +217,3 @@ def _end_log(queue: Any) -> None:
     joiner = threading.Thread(target=queue.join_thread, daemon=True)
     joiner.start()
     joiner.join(0.5)
-
-
-def seconds_until(instant_ns: float) -> float:
-    """Seconds from now to an absolute monotonic instant, 0 if it is over, at most one."""
-    return min(1.0, max(0.0, (instant_ns - time.monotonic_ns()) / 1e9))
-
-
-def sleep_until(instant_ns: int) -> None:
-    """Sleep to an absolute monotonic instant."""
-    with contextlib.suppress(ValueError):
-        time.sleep((instant_ns - time.monotonic_ns()) / 1e9)
-
-
-Item = ev.AnyEvent | AnyControl

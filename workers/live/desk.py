@@ -8,19 +8,11 @@ which lives as long as the desk does.
 from __future__ import annotations
 
 import logging
-import logging.handlers
-import multiprocessing
 import os
-import signal
-import sys
 import threading
 import time
-import types
 from collections import deque
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import wait as wait_sentinels
-from multiprocessing.process import BaseProcess
+from multiprocessing.connection import wait as wait_sources
 from typing import Any
 
 import msgspec
@@ -29,10 +21,11 @@ from replays import events as ev
 from workers.config import Config
 from workers.episode import make_game, make_header
 from workers.errors import WorkerError
-from workers.live.child import WRITE_FAILED, Orders, Pipe
+from workers.live.child import WRITE_FAILED, Orders
 from workers.live.child import main as child_main
-from workers.rings import RingReader, Switchboard, wait_any
-from workers.wire import Command, Death, Emitter, Piece, split
+from workers.live.parts import Part
+from workers.rings import RingReader, Switchboard, capacity_for, wait_any
+from workers.wire import Command, Death, Emitter, Piece, drain, split
 
 __all__ = ["LiveRun"]
 
@@ -40,57 +33,28 @@ log = logging.getLogger(__name__)
 
 PROCESSES = ("game", "planner", "reactor", "recorder", "desk")
 MAX_RESTARTS = 3
-READY_S = 20.0
-"""Real seconds the children may take to start."""
+READY_S = 30.0
+"""Real seconds the children may take to start; a restarted one before it shows its first sign of life."""
 CLOSE_S = 5.0
 """Real seconds they may take to end by themselves once the episode is over."""
-RING_BYTES = 1 << 20
+TOLD_S = 1.0
+"""Real seconds they may take to end once they were told to."""
+GAME_BYTES = 1 << 22
 DESK_BYTES = 1 << 16
 LOG_LINES = 500
-
-
-def ring_bytes(config: Config) -> int:
-    """Capacity of a thinker's ring: two ticks of one-token frames, or at least 1 MiB, or five seconds of a fast stream."""
-    wanted = max(RING_BYTES, 128 * (config.tick_budget_tokens or 0))
-    return 1 << (wanted - 1).bit_length()
-
-
-@contextmanager
-def _bare_main() -> Iterator[None]:
-    """Start children without running the user's main module again: a script without a main guard works, and starts faster."""
-    kept = sys.modules["__main__"]
-    bare = types.ModuleType("__main__")
-    bare.__spec__ = None
-    sys.modules["__main__"] = bare
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = kept
-
-
-class _Part:
-    """One child and its past."""
-
-    def __init__(self, role: str) -> None:
-        self.role = role
-        self.process: BaseProcess | None = None
-        self.incarnation = -1
-        self.pipe: int = -1
-        self.last_line = ""
-        self.over = False
+LOOK_S = 0.25
+"""How often the supervisor looks at heartbeats."""
+SLACK_NS = 1_000_000_000
 
 
 class LiveRun:
-    """One live episode. `start()`, then `poll()` for events and `command()` for wishes; `close()` always."""
+    """One live episode. `start()`, then `poll()` for events and `command()` for wishes; `close()` always.
+
+    `jitter` is for tests: every process sleeps up to so many seconds at random in every wait.
+    """
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        record: str | None = None,
-        meas: dict[str, Any] | None = None,
-        log_queue: Any = None,
-        jitter: float = 0.0,
+        self, config: Config, *, record: str | None = None, meas: dict[str, Any] | None = None, log_queue: Any = None, jitter: float = 0.0
     ) -> None:
         self.config = config
         self.recording = record
@@ -100,112 +64,103 @@ class LiveRun:
         self.failure: str | None = None
         """Why the run cannot go on, in one sentence; None while it can."""
         self.record_failure: str | None = None
+        """Why nothing is recorded any more; the game goes on."""
         self.begun = False
+        """Whether the header has been seen."""
         self._queue = log_queue
         self._jitter = jitter
-        self._parts: dict[str, _Part] = {}
         self._lock = threading.Lock()
         self._closing = False
         self._closed = False
         self._emitter: Emitter | None = None
         self._readers: dict[str, RingReader] = {}
         self._lines: deque[str] = deque(maxlen=LOG_LINES)
-        shape = {"planner": config.planner is not None, "reactor": config.reactor is not None, "recorder": record is not None, "game": True}
-        self._roles = tuple(name for name in ("recorder", "planner", "reactor", "game") if shape[name])
-        thinkers = ring_bytes(config)
-        self._board = Switchboard({"game": RING_BYTES * 4, "planner": thinkers, "reactor": thinkers, "desk": DESK_BYTES}, PROCESSES, me="desk")
+        self._wake_read, self._wake_write = -1, -1
+        self._watcher = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+        there = {"recorder": record is not None, "planner": config.planner is not None, "reactor": config.reactor is not None, "game": True}
+        self._parts = {role: Part(role) for role, wanted in there.items() if wanted}
+        thinker = capacity_for(config.tick_budget_tokens or 0)
+        self._board = Switchboard({"game": GAME_BYTES, "planner": thinker, "reactor": thinker, "desk": DESK_BYTES}, PROCESSES, me="desk")
 
     # Start and end.
 
     def start(self) -> None:
-        """Start the children; returns at once. Raises WorkerError if one cannot be started."""
+        """Start the children; returns at once. Raises WorkerError if one cannot be started; then everything is closed."""
         try:
             self._emitter = Emitter(self._board.writer("desk"), epoch_ns=time.monotonic_ns())
             self._readers = {name: self._board.reader(name) for name in ("game", "planner", "reactor")}
             self._wake_read, self._wake_write = os.pipe()
-            # Children inherit that the interrupt is ignored; the desk takes its own back at once.
-            before = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-            if before is not None:
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
-            try:
-                for role in self._roles:
-                    self._parts[role] = _Part(role)
-                    self._spawn(self._parts[role])
-            finally:
-                if before is not None:
-                    signal.signal(signal.SIGINT, before)
-        except OSError as error:
+            for part in self._parts.values():
+                self._spawn(part)
+            self._watcher.start()
+        except BaseException as error:
             self.close()
-            raise WorkerError(f"a process could not be started: {error}; free memory or processes and try again") from error
-        self._started_ns = time.monotonic_ns()
-        self._watcher = threading.Thread(target=self._watch, name="supervisor", daemon=True)
-        self._watcher.start()
+            if isinstance(error, OSError):
+                raise WorkerError(f"a process could not be started: {error}; free memory or processes and try again") from error
+            raise
 
-    def _spawn(self, part: _Part) -> None:
-        part.incarnation += 1
-        read, write = os.pipe()
-        os.set_blocking(read, False)
-        if part.pipe >= 0:
-            os.close(part.pipe)
-        part.pipe = read
-        orders = Orders(
-            role=part.role,
-            incarnation=part.incarnation,
-            config=msgspec.msgpack.encode(self.config),
-            header=ev.encode(self.header),
-            recording=self.recording if part.role in ("recorder", "game") else None,
-            jitter=self._jitter,
-        )
-        context = multiprocessing.get_context("spawn")
-        part.process = context.Process(
-            target=child_main, args=(self._board.for_child(part.role), Pipe(write), orders, self._queue), name=f"rtdesk-{part.role}", daemon=True
-        )
-        try:
-            with _bare_main():
-                part.process.start()
-        finally:
-            os.close(write)
+    def _spawn(self, part: Part) -> None:
+        def arguments(incarnation: int, kernel_watch: bool) -> tuple[Any, ...]:
+            orders = Orders(
+                role=part.role,
+                incarnation=incarnation,
+                config=msgspec.msgpack.encode(self.config),
+                header=ev.encode(self.header),
+                recording=self.recording if part.role in ("recorder", "game") else None,
+                desk=os.getpid(),
+                kernel_watch=kernel_watch,
+                jitter=self._jitter,
+            )
+            return self._board.for_child(part.role), orders
+
+        part.start(child_main, arguments, self._queue)
 
     def close(self) -> None:
         """End everything: children first asked, then told, then killed; memory and descriptors go. Safe to call twice."""
         if self._closed:
             return
         self._closed = self._closing = True
-        if self._emitter is not None and self.end is None:
-            self._send(Command(what="quit"))
-        deadline = time.monotonic() + (CLOSE_S if self.begun and self.failure is None else 0.5)
-        alive = [part for part in self._parts.values() if part.process is not None]
-        for step in ("ask", "tell", "kill"):
-            for part in alive:
-                process = part.process
-                assert process is not None
-                if process.is_alive() and step != "ask":
-                    process.terminate() if step == "tell" else process.kill()
-            for part in alive:
-                assert part.process is not None
-                part.process.join(max(0.05, deadline - time.monotonic()))
-            alive = [part for part in alive if part.process is not None and part.process.is_alive()]
-            if not alive:
-                break
-            deadline = time.monotonic() + 1.0
-        if hasattr(self, "_watcher"):
+        if self._watcher.ident is not None:
+            # Before anything else, so that nobody is started any more.
             os.write(self._wake_write, b"x")
-            self._watcher.join(2.0)
-        for part in self._parts.values():
-            self._read_pipe(part)
-            if part.pipe >= 0:
-                os.close(part.pipe)
-            if part.process is not None:
-                if part.role == "recorder" and part.process.exitcode == WRITE_FAILED and self.record_failure is None:
-                    self.record_failure = part.last_line or "the recorder could not write its file"
-                with suppress(ValueError):
-                    part.process.close()
+            self._watcher.join()
+        if self.end is None and self.begun and self.failure is None:
+            self._send(Command(what="quit"))
+        self._end_children()
         # The last words: an end written while the children were being asked is still in the ring.
         self.poll_game()
+        for part in self._parts.values():
+            self._lines.extend(f"{part.role}: {line}" for line in part.read())
+            part.close_pipe()
+            if part.process is not None:
+                self._note_lost_recording(part)
+                part.process.close()
         self._board.close()
-        if hasattr(self, "_wake_read"):
-            os.close(self._wake_read)
-            os.close(self._wake_write)
+        for fd in (self._wake_read, self._wake_write):
+            if fd >= 0:
+                os.close(fd)
+
+    def _end_children(self) -> None:
+        """Wait for all children, less and less patiently; their pipes are read meanwhile, so that none hangs in a last word."""
+        self.poll_game()
+        ends_by_itself = self.end is not None or (self.begun and self.failure is None)
+        # With a dead game the others see that its ring was aborted, and the recorder has something to finish.
+        patience = CLOSE_S if ends_by_itself else TOLD_S if self.begun else 0.0
+        for step, seconds in (("ask", patience), ("tell", TOLD_S), ("kill", CLOSE_S)):
+            deadline = time.monotonic() + seconds
+            for part in self._parts.values():
+                if part.alive and part.process is not None and step != "ask":
+                    log.info("%s does not end by itself; %s it", part.role, "telling" if step == "tell" else "killing")
+                    part.process.terminate() if step == "tell" else part.process.kill()
+            while any(part.alive for part in self._parts.values()) and (left := deadline - time.monotonic()) > 0:
+                wait_sources([source for part in self._parts.values() if part.alive for source in part.sources], min(left, 0.05))
+                for part in self._parts.values():
+                    self._lines.extend(f"{part.role}: {line}" for line in part.read())
+
+    def _note_lost_recording(self, part: Part) -> None:
+        code = part.process.exitcode if part.process is not None else None
+        if part.role == "recorder" and code and self.record_failure is None and self.begun:
+            self.record_failure = part.last_line if code == WRITE_FAILED and part.last_line else part.obituary()
 
     def __enter__(self) -> LiveRun:
         return self
@@ -225,21 +180,10 @@ class LiveRun:
 
     def _poll(self, rings: tuple[str, ...]) -> list[ev.AnyEvent]:
         out: list[ev.AnyEvent] = []
-        for name in rings if self._readers else ():
-            for item in split(self._readers[name].poll()):
+        for name in rings if self._readers and self._board.wiring.doorbells else ():
+            for item in split(drain(self._readers[name])):
                 if isinstance(item, Piece):
-                    out.append(
-                        ev.Token(
-                            tick=item.tick,
-                            t_ns=item.t_ns,
-                            at=item.at or None,
-                            stream=name,
-                            generation=item.generation,
-                            channel=item.channel,
-                            text=item.text,
-                            lens=list(item.lens),
-                        )
-                    )
+                    out.append(_token(name, item))
                 elif isinstance(item, ev.Event):
                     if isinstance(item, ev.Episode):
                         self.header, self.begun = item, True
@@ -249,18 +193,21 @@ class LiveRun:
         return out
 
     def command(self, what: str, value: str = "") -> None:
-        """Ask the conductor for something: pause, resume, step, rate, bookmark, quit."""
+        """Ask the conductor for something: pause, resume, step, rate (ticks a second, or max), bookmark, quit."""
         self._send(Command(what=what, value=value))
 
     def _send(self, message: Command | Death) -> None:
         with self._lock:
-            if self._emitter is not None:
+            if self._emitter is not None and self._board.wiring.doorbells:
                 self._emitter.control(message)
 
     @property
     def over(self) -> bool:
         """Whether the episode has ended, or cannot go on."""
-        return self.end is not None or self.failure is not None
+        if self.end is not None or self.failure is not None:
+            return True
+        # Quit before it began: the game's process has gone, and what it wrote has been read.
+        return self._parts["game"].over and (not self._readers or self._readers["game"].lag == 0)
 
     def wait(self, timeout: float) -> None:
         """Sleep until the game has written something, at most `timeout` seconds; for runs without a screen."""
@@ -277,97 +224,88 @@ class LiveRun:
     # Watching over the children.
 
     def _watch(self) -> None:
+        looked = began = time.monotonic_ns()
         while not self._closing:
-            sentinels: dict[Any, _Part] = {}
+            fired = wait_sources([source for part in self._parts.values() for source in part.sources] + [self._wake_read], timeout=LOOK_S)
             for part in self._parts.values():
-                if part.process is not None and not part.over:
-                    sentinels[part.process.sentinel] = part
-            fired = wait_sentinels([*sentinels, self._wake_read], timeout=0.25)
-            for part in self._parts.values():
-                self._read_pipe(part)
-            if self._closing or self._wake_read in fired:
+                self._lines.extend(f"{part.role}: {line}" for line in part.read())
+            if self._closing:
                 return
-            for sentinel in fired:
-                self._on_exit(sentinels[sentinel])
-            self._check_hung()
-            waited = time.monotonic_ns() - self._started_ns
-            if waited > READY_S * 1e9 and not self._game_begun() and not self.failure:
+            for part in self._parts.values():
+                if part.process is not None and not part.over and part.process.sentinel in fired:
+                    self._on_exit(part)
+            now = time.monotonic_ns()
+            if now - looked < SLACK_NS:
+                self._check_hung(now)
+            # Else this very process stood still, and so may all of them have: they get a round to show that they live.
+            looked = now
+            if now - began > READY_S * 1e9 and not self._game_begun() and self.failure is None:
                 self.failure = f"the processes did not start within {READY_S:.0f} s; is the machine out of memory?"
 
-    def _check_hung(self) -> None:
+    def _check_hung(self, now: int) -> None:
         """Kill who has shown no sign of life for the stall timeout; its death is then seen as any other."""
-        limit = self.config.stall_timeout_s * 1e9
         for role in ("game", "planner", "reactor"):
             part = self._parts.get(role)
-            if part is None or part.over or part.process is None:
+            if part is None or part.over or part.process is None or part.verdict:
                 continue
             beat = self._board.ring(role).heartbeat_ns
-            if beat and time.monotonic_ns() - beat > limit + 1e9:
-                log.error("%s has shown no sign of life for %.0f s; ending it", role, self.config.stall_timeout_s)
-                part.last_line = f"no sign of life for {self.config.stall_timeout_s:.0f} s"
+            attached = beat > part.started_ns
+            limit_s = self.config.stall_timeout_s if attached else READY_S
+            if now - max(beat, part.started_ns) > limit_s * 1e9 + SLACK_NS:
+                part.verdict = f"no sign of life for {limit_s:g} s"
+                log.error("%s has shown no sign of life for %g s; ending it", role, limit_s)
                 part.process.kill()
 
-    def _on_exit(self, part: _Part) -> None:
+    def _on_exit(self, part: Part) -> None:
         assert part.process is not None
         part.process.join()
-        code = part.process.exitcode
-        self._read_pipe(part)
-        if code == 0:
+        self._lines.extend(f"{part.role}: {line}" for line in part.read())
+        if part.process.exitcode == 0:
             part.over = True
             return
-        what = _say_exit(part.role, code, part.last_line)
+        what = part.obituary()
         log.error("%s", what)
         self._lines.append(what)
-        if part.role == "game":
-            part.over = True
-            self.failure = what
-            return
         if part.role != "recorder":
+            # How the siblings learn of it.
             self._board.abort(part.role)
-        restarts = part.incarnation < MAX_RESTARTS and code != WRITE_FAILED and self._game_begun()
-        if part.role == "recorder" and not restarts:
-            self.record_failure = part.last_line or what
+        begun = self._game_begun()
+        restarts = part.role != "game" and begun and part.incarnation < MAX_RESTARTS and part.process.exitcode != WRITE_FAILED
         if not restarts:
             part.over = True
-            if not self._game_begun():
+            if part.role == "recorder":
+                self.record_failure = part.last_line if part.process.exitcode == WRITE_FAILED and part.last_line else what
+            if part.role == "game" or not begun:
                 self.failure = what
-        self._send(Death(role=part.role, incarnation=part.incarnation, what=what, restarts=restarts))
-        if restarts and not self._closing:
-            try:
-                self._spawn(part)
-            except OSError as error:
-                part.over = True
-                self._send(Death(role=part.role, incarnation=part.incarnation, what=f"{part.role} could not be restarted: {error}", restarts=False))
+        if part.role != "game":
+            self._send(Death(role=part.role, incarnation=part.incarnation, what=what, restarts=restarts))
+        if restarts:
+            self._restart(part)
+
+    def _restart(self, part: Part) -> None:
+        part.process = None
+        try:
+            self._spawn(part)
+        except OSError as error:
+            part.over = True
+            what = f"{part.role} could not be restarted: {error}"
+            if part.role == "recorder":
+                self.record_failure = what
+            self._send(Death(role=part.role, incarnation=part.incarnation, what=what, restarts=False))
 
     def _game_begun(self) -> bool:
-        return self.begun or self._peek_header()
-
-    def _peek_header(self) -> bool:
-        # Headless desks poll seldom; the header's frame is the first of its ring after the ready mark.
-        return self._board.ring("game").segment.tail > 256
-
-    def _read_pipe(self, part: _Part) -> None:
-        if part.pipe < 0:
-            return
-        with suppress(BlockingIOError, OSError):
-            while data := os.read(part.pipe, 65536):
-                for line in data.decode(errors="replace").splitlines():
-                    if line.strip():
-                        part.last_line = line.strip()
-                        self._lines.append(f"{part.role}: {line}")
+        # A headless desk may poll seldom. The first frame of the game's ring is its ready mark, the second the header.
+        return self.begun or self._board.ring("game").segment.frames > 1
 
 
-def _say_exit(role: str, code: int | None, line: str) -> str:
-    """Name a dead child with its exit code, its last line, and the usual cause where there is one."""
-    if code is not None and code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        hint = {"SIGKILL": " (out of memory, or somebody killed it)", "SIGBUS": " (no memory behind a shared mapping)"}.get(name, "")
-        text = f"{role} was ended by {name}{hint}"
-    else:
-        text = f"{role} failed with exit code {code}"
-    return f"{text}: {line}" if line else text
-
-
+def _token(stream: str, piece: Piece) -> ev.Token:
+    return ev.Token(
+        tick=piece.tick,
+        t_ns=piece.t_ns,
+        at=piece.at or None,
+        stream=stream,
+        generation=piece.generation,
+        channel=piece.channel,
+        text=piece.text,
+        lens=list(piece.lens),
+    )

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 
 import msgspec
 
 from workers.conductor import Conductor, Want
+from workers.config import Config
 from workers.episode import cast_of, make_game
-from workers.live.child import Child
-from workers.pace import Pacer
-from workers.rings import RingReader
-from workers.wire import Command, Emitter, split
+from workers.live.child import NAP_S, Child
+from workers.pace import Tempo
+from workers.rings import Frame
+from workers.wire import Close, Command, Death, Emitter, Ready, drain, read_control
 
-__all__ = ["main"]
-
-log = logging.getLogger(__name__)
+__all__ = ["main", "rate_of"]
 
 READY_S = 10.0
 """Real seconds the next tick waits for a child that is being restarted."""
@@ -25,6 +23,17 @@ RECORDER_S = 2.0
 """Real seconds the conductor waits for a recorder that is more than half a ring behind, in token time."""
 LID_S = 2.0
 """Wall time: a process stopped for longer than this (and two ticks) is paused and marked, not fast-forwarded."""
+BELL_S = 0.0015
+"""A wait on a bell is counted in whole milliseconds and ends up to one late; so much before an instant it gives way to a sleep."""
+
+
+def rate_of(config: Config) -> float:
+    """Tokens a second at which a run is shown; infinity for unpaced."""
+    if config.clock == "wall":
+        return math.inf
+    if config.tpot_s is not None:
+        return 1 / config.tpot_s
+    return math.inf if config.tick_rate is None else config.tick_rate * (config.tick_budget_tokens or 1)
 
 
 class Driver:
@@ -32,120 +41,119 @@ class Driver:
 
     def __init__(self, child: Child) -> None:
         self._child = child
-        config = child.config
-        self.game = make_game(config)
-        cast = cast_of(config, self.game, child.header)
-        self._emitter = Emitter(child.writer(), epoch_ns=0)
-        self._heard: dict[str, RingReader] = {"desk": child.reader("desk")}
-        for name, there in (("planner", cast.shape.planner), ("reactor", cast.shape.reactor)):
-            if there:
-                self._heard[name] = child.reader(name)
-        self._readers = list(self._heard.values())
-        pacer = None
-        if config.clock == "token":
-            rate = None
-            if config.tpot_s is not None:
-                rate = 1 / config.tpot_s
-            elif config.tick_rate is not None:
-                rate = config.tick_rate * (config.tick_budget_tokens or 1)
-            pacer = Pacer(rate=rate) if rate is not None else None
-        self._cast, self._pacer = cast, pacer
-        self._waiting = {name for name in self._heard if name != "desk"}
-        self._recorder = [child.wiring.peek(name) for name in ("game", "planner", "reactor")] if child.recording else []
-        self._slot = child.wiring.slot("recorder")
-        self._behind_told = False
-        self.conductor: Conductor | None = None
+        self._config = child.config
+        self._game = make_game(child.config)
+        self._cast = cast_of(child.config, self._game, child.header)
+        self._emitter = Emitter(child.writer())
+        self._desk = child.reader("desk")
+        shape = self._cast.shape
+        self._heard = {name: child.reader(name) for name, there in (("planner", shape.planner), ("reactor", shape.reactor)) if there}
+        self._readers = [self._desk, *self._heard.values()]
+        # Rings whose reader in the recorder's slot is waited for.
+        self._recorded = [child.wiring.peek(name) for name in ("game", *self._heard)] if child.recording is not None else []
+        self._recorder_slot = child.wiring.slot("recorder")
+        self._told_behind = False
 
-    def start(self) -> bool:
-        """Wait until every thinker has written its ready mark; then the episode begins. False: it is time to go."""
+    def main(self) -> None:
+        """Wait for the thinkers, then play the episode."""
         self._child.ready(self._emitter)
-        from workers.wire import Close, Death, Ready
-
-        while self._waiting:
-            for name, reader in self._heard.items():
-                for item in split(reader.poll()):
-                    if isinstance(item, Ready):
-                        self._waiting.discard(item.role)
-                    elif isinstance(item, Death) or (isinstance(item, Command) and item.what == "quit"):
-                        self._emitter.control(Close())
-                        return False
-                del name
-            if not self._child.wait(self._readers, 0.05 if self._waiting else 0):
-                return False
+        early = self._gather()
+        if early is None:
+            # Who waits for the first tick goes home, too.
+            self._emitter.control(Close())
+            return
         self._emitter.epoch_ns = time.monotonic_ns()
-        if self._pacer is not None:
-            self._pacer.set(0, self._emitter.epoch_ns, self._pacer.rate)
-        header = msgspec.structs.replace(self._child.header, meas={**self._child.header.meas, "epoch_ns": self._emitter.epoch_ns})
-        self.conductor = Conductor(self._cast, self.game, self._emitter, header=header, pacer=self._pacer)
-        return True
+        meas = {**self._child.header.meas, "epoch_ns": self._emitter.epoch_ns}
+        header = msgspec.structs.replace(self._child.header, meas=meas)
+        tempo = Tempo(rate_of(self._config), tick_tokens=self._config.tick_budget_tokens)
+        conductor = Conductor(self._cast, self._game, self._emitter, header=header, tempo=tempo)
+        for seat in conductor.seats.values():
+            seat.ready = 0
+        for want in conductor.run():
+            conductor.hear("desk", early)
+            early = []
+            self._fulfil(conductor, want)
 
-    def run(self) -> None:
-        assert self.conductor is not None
-        for want in self.conductor.run():
-            self._fulfil(want)
-            self._hold_for_recorder()
+    def _gather(self) -> list[Frame] | None:
+        """Wait until every thinker has written its ready mark; return what a person asked for meanwhile, or None if it is time to go."""
+        waiting = set(self._heard)
+        early: list[Frame] = []
+        while waiting:
+            if not self._child.wait(self._readers, NAP_S):
+                return None
+            for frame in drain(self._desk):
+                order = read_control(frame)
+                if isinstance(order, Death) or (isinstance(order, Command) and order.what == "quit"):
+                    return None
+                early.append(frame)
+            for name, reader in self._heard.items():
+                if any(isinstance(read_control(frame), Ready) for frame in drain(reader)):
+                    waiting.discard(name)
+        return early
 
-    def _fulfil(self, want: Want) -> None:
-        conductor = self.conductor
-        assert conductor is not None
+    def _fulfil(self, conductor: Conductor, want: Want) -> None:
         began = time.monotonic_ns()
-        wall_due = want.kind == "due" and not want.upto
         while True:
             self._hear(conductor)
             now = time.monotonic_ns()
-            if conductor.met(want, now):
-                if wall_due:
-                    self._check_lid(conductor, want, now)
-                elif want.kind == "pause":
-                    conductor.shift_wall(now - began)
-                return
-            if want.kind == "ready" and now - began > READY_S * 1e9:
-                return
-            timeout = 0.05
-            if want.kind == "due":
-                due = conductor.due_ns(want)
-                left = (due - now) / 1e9
-                timeout = 0.05 if math.isinf(due) else max(0.0, left)
-                if left < 0.002:
-                    # The last stretch of a paced or wall instant is slept in one piece: a bell may ring early, never late.
-                    self._child.beat()
-                    time.sleep(max(0.0, left))
-                    continue
-                timeout = min(0.05, timeout - 0.001)
-            if not self._child.wait(self._readers, timeout, events_only=True):
+            if conductor.met(want, now) or (want.kind == "ready" and now - began > READY_S * 1e9):
+                break
+            if not self._sleep(conductor, want, now):
                 conductor.quit = "quit"
-                return
+        if want.kind == "tick":
+            self._hold_for_recorder(conductor)
+        elif want.kind == "resume" and conductor.quit is None:
+            conductor.stood_still("paused", now - began)
+        elif want.kind == "due" and not want.upto:
+            self._check_lid(conductor, now - want.due_ns)
 
     def _hear(self, conductor: Conductor) -> None:
+        # Read first and handed over last: a death told there comes after everything the dead one had written.
+        orders = list(drain(self._desk))
         for name, reader in self._heard.items():
-            for item in split(reader.poll()):
-                conductor.on(name, item)
+            conductor.hear(name, drain(reader))
+        conductor.hear("desk", orders)
 
-    def _check_lid(self, conductor: Conductor, want: Want, now: int) -> None:
+    def _sleep(self, conductor: Conductor, want: Want, now: int) -> bool:
+        """Sleep until something may have come. False: it is time to go."""
+        timeout = NAP_S
+        if want.kind == "due":
+            due = conductor.due_ns(want)
+            left = (due - now) / 1e9
+            if left < BELL_S:
+                self._child.beat()
+                time.sleep(max(0.0, left))
+                return not self._child.leaving
+            timeout = min(NAP_S, left - BELL_S)
+        return self._child.wait(self._readers, timeout, events_only=True)
+
+    def _check_lid(self, conductor: Conductor, late_ns: int) -> None:
         """A machine that slept is not made to hurry: the ticks to come move, and the log says so."""
-        late_s = (now - want.due_ns) / 1e9
-        whole = self._child.config.tick_budget_s or 0.0
-        if late_s > max(LID_S, 2 * whole):
-            conductor.fault("game", f"stood still for {late_s:.1f} s", "deadlines moved; times are not comparable", cause="host")
-            conductor.shift_wall(round(late_s * 1e9))
+        assert self._config.tick_budget_s is not None
+        if late_ns > max(LID_S, 2 * self._config.tick_budget_s) * 1e9:
+            conductor.stood_still("stood still", late_ns)
 
-    def _hold_for_recorder(self) -> None:
-        """In token time the game does not run away from its recorder."""
-        if not self._recorder or self._child.config.clock == "wall" or self._behind_told:
+    def _hold_for_recorder(self, conductor: Conductor) -> None:
+        """In token time the game does not run away from its recorder; nor does it wait for one for ever."""
+        if self._config.clock == "wall":
             return
-        began = time.monotonic()
-        while any(ring.lag(self._slot) > ring.capacity // 2 for ring in self._recorder):
-            if time.monotonic() - began > RECORDER_S:
-                assert self.conductor is not None
-                self.conductor.fault("recorder", "recorder behind", "the game goes on; the file may have a gap", cause="host")
-                self._behind_told = True
+        deadline = time.monotonic() + RECORDER_S
+        while not conductor.recorder_gone and conductor.quit is None:
+            if not any(ring.lag(self._recorder_slot) > ring.capacity // 2 for ring in self._recorded):
+                self._told_behind = False
                 return
-            if not self._child.wait(self._readers[:1], 0.005):
+            if self._told_behind:
                 return
+            if time.monotonic() > deadline:
+                conductor.fault("recorder", "recorder behind", "the game goes on; the file may have a gap", cause="host")
+                self._told_behind = True
+                return
+            if not self._child.wait([self._desk], 0.005):
+                conductor.quit = "quit"
+            self._hear(conductor)
 
 
 def main(child: Child) -> int:
-    driver = Driver(child)
-    if driver.start():
-        driver.run()
+    """Entry point."""
+    Driver(child).main()
     return 0

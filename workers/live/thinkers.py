@@ -6,160 +6,174 @@ import math
 import time
 
 from replays import events as ev
+from workers.backends import Backend
 from workers.cast import Cast
+from workers.config import Config
 from workers.episode import cast_of, make_backend, make_game
-from workers.live.child import Child, seconds_until
+from workers.live.child import NAP_S, Child
 from workers.pace import Pacer
 from workers.planner import PlannerCore
 from workers.reactor import ReactorCore
-from workers.wire import Emitter, Pace, split
+from workers.stream import Progress
+from workers.wire import Emitter, Pace, drain, split
 
-__all__ = ["main"]
+__all__ = ["Pen", "main"]
 
 FAR = 1 << 62
 RUN = 512
 """Tokens that go into one frame at most when nothing is paced."""
 FRAME_S = 1 / 60
 """Paced text comes in frames of about this length: the screen draws no faster."""
+LEAST_S = 0.0005
 BUILTIN_TPOT_S = 0.001
 """What a token of a builtin thinker takes in wall time unless told otherwise (DESIGN section 8)."""
+ASK_AGAIN_S = 0.002
+"""How long a stream that has nothing yet, and will not ring, is left alone."""
+CUT_NS = 2_000_000
+"""Wall time: so long before the deadline the reactor's request is closed, that what stands there is told in time. Reading it takes
+about a millisecond on a busy machine."""
 
 
 class Pen:
     """How far a thinker may write now: by the pace of a token run, or by its own speed in wall time."""
 
-    def __init__(self, child: Child, deterministic: bool) -> None:
-        self._token_time = child.config.clock == "token"
+    def __init__(self, config: Config, *, deterministic: bool) -> None:
+        self._wall = config.clock == "wall"
         self._pacer = Pacer()
-        tpot = child.config.tpot_s if child.config.tpot_s is not None else (BUILTIN_TPOT_S if deterministic else 0.0)
-        self._wall_rate = 1 / tpot if tpot else math.inf
-        self._thinking = False
+        tpot = config.tpot_s if config.tpot_s is not None else (BUILTIN_TPOT_S if deterministic else 0.0)
+        self._speed = 1 / tpot if tpot else math.inf
+        self._generation: int | None = None
 
     def pace(self, pace: Pace) -> None:
+        """Take over a new pace."""
         self._pacer.set(pace.at, pace.t_ns, pace.rate)
 
-    def limit(self, at: int, thinking: bool) -> int:
-        """The instant (or token count) that may be released by now."""
+    def limit(self, generation: int | None) -> int:
+        """The instant that may be released by now; in wall time, how many tokens of `generation`, which begins when it is first named."""
         now = time.monotonic_ns()
-        if not self._token_time and thinking != self._thinking:
-            self._thinking = thinking
-            if thinking:
-                self._pacer.set(at, now, self._wall_rate)
+        if self._wall and generation != self._generation:
+            self._generation = generation
+            self._pacer.set(0, now, self._speed)
         position = self._pacer.position(now)
         return FAR if math.isinf(position) else int(position)
 
-    def next_frame_s(self, at: int) -> float:
-        """Seconds to sleep before more is due."""
-        due = self._pacer.due_ns(at + 1)
-        if math.isinf(due):
-            return 0.05
-        return max(FRAME_S, seconds_until(due))
+    def until(self, at: int) -> float:
+        """Seconds until the instant `at` is due, `NAP_S` at most."""
+        left = (self._pacer.due_ns(at) - time.monotonic_ns()) / 1e9
+        return min(NAP_S, max(LEAST_S, left))
+
+    def next_frame(self, at: int, border: int | None) -> float:
+        """Seconds until the next frame after `at` is due; it is cut short by a border that comes before."""
+        frame = max(FRAME_S, self.until(at + 1))
+        return frame if border is None else min(frame, self.until(border))
 
 
 def main(child: Child) -> int:
     """Entry point of both thinkers."""
-    game = make_game(child.config)
-    cast = cast_of(child.config, game, child.header)
+    cast = cast_of(child.config, make_game(child.config), child.header)
     backend = make_backend(child.config, child.role)
-    try:
-        return _plan(child, cast, backend) if child.role == "planner" else _react(child, cast, backend)
-    finally:
-        backend.close()
-
-
-def _plan(child: Child, cast: Cast, backend: object) -> int:
-    orders = child.reader("game")
-    emitter = Emitter(child.writer(), epoch_ns=child.header.meas.get("epoch_ns", 0))
-    core = PlannerCore(cast, emitter, backend, incarnation=child.incarnation)  # type: ignore[arg-type]
-    pen = Pen(child, backend.info.deterministic)  # type: ignore[attr-defined]
-    if child.incarnation:
-        orders.seek(orders.segment.tail)
-    child.ready(emitter)
-    while not core.closed:
-        for item in split(orders.poll()):
-            if isinstance(item, Pace):
-                pen.pace(item)
-            elif isinstance(item, ev.Episode):
-                emitter.epoch_ns = item.meas["epoch_ns"]
-            else:
-                core.on(item)
-        limit = pen.limit(core.at, core.thinking)
-        unknown = core.work(limit, run=RUN)
-        if core.closed:
-            break
-        if unknown:
-            timeout = 0.002
-        elif core.thinking and (core.next_border is not None or cast.config.clock == "wall") and limit < FAR:
-            timeout = pen.next_frame_s(core.at)
-        else:
-            timeout = 0.05
-        if not child.wait([orders], timeout):
-            break
-    core.close()
+    (_plan if child.role == "planner" else _react)(child, cast, backend)
     return 0
 
 
-def _react(child: Child, cast: Cast, backend: object) -> int:
+def _plan(child: Child, cast: Cast, backend: Backend) -> None:
+    orders = child.reader("game")
+    emitter = Emitter(child.writer())
+    core = PlannerCore(cast, emitter, backend, incarnation=child.incarnation, wake=child.wake)
+    pen = Pen(child.config, deterministic=backend.info.deterministic)
+    ask_again = NAP_S if getattr(backend, "blocking", True) else ASK_AGAIN_S
+    if child.incarnation:
+        orders.seek(orders.cursor + orders.lag)
+    child.ready(emitter)
+    timeout = 0.0
+    while child.wait([orders], timeout):
+        for item in split(drain(orders)):
+            if isinstance(item, Pace):
+                pen.pace(item)
+            else:
+                core.on(item)
+        if core.closed:
+            break
+        limit = pen.limit(core.generation)
+        progress = core.work(limit, run=RUN)
+        timeout = NAP_S
+        if progress is Progress.MORE:
+            timeout = 0.0
+        elif progress is Progress.UNKNOWN:
+            timeout = ask_again
+        elif limit < FAR and core.generation is not None:
+            timeout = pen.next_frame(core.at, core.next_border)
+        elif limit < FAR and core.next_border is not None:
+            timeout = pen.until(core.next_border)
+    core.close()
+
+
+def _react(child: Child, cast: Cast, backend: Backend) -> None:
     orders = child.reader("game")
     partial = child.reader("planner") if cast.shape.planner else None
-    emitter = Emitter(child.writer(), epoch_ns=child.header.meas.get("epoch_ns", 0))
-    core = ReactorCore(cast, emitter, backend, incarnation=child.incarnation)  # type: ignore[arg-type]
-    pen = Pen(child, backend.info.deterministic)  # type: ignore[attr-defined]
-    wall = cast.config.clock == "wall"
+    emitter = Emitter(child.writer())
+    core = ReactorCore(cast, emitter, backend, incarnation=child.incarnation, wake=child.wake)
+    pen = Pen(child.config, deterministic=backend.info.deterministic)
+    ask_again = NAP_S if getattr(backend, "blocking", True) else ASK_AGAIN_S
     readers = [orders] if partial is None else [orders, partial]
     if child.incarnation:
-        orders.seek(orders.segment.tail)
+        orders.seek(orders.cursor + orders.lag)
         if partial is not None:
             # Everything the ring still holds: the frame that began the running generation is in it, and the last conclusion.
             partial.seek(0)
-            for item in split(partial.poll()):
-                core.on_planner(item)
+    # What a new incarnation finds gone was never its to lose.
+    lost, forgiven = 0, child.incarnation > 0
     child.ready(emitter)
-    while not core.closed:
-        for item in split(orders.poll()):
+    timeout = 0.0
+    while child.wait(readers, timeout, events_only=True):
+        for item in split(drain(orders)):
             if isinstance(item, Pace):
                 pen.pace(item)
-            elif isinstance(item, ev.Episode):
-                emitter.epoch_ns = item.meas["epoch_ns"]
             else:
                 core.on_game(item)
-        if partial is not None:
-            lost = partial.lost
-            for item in split(partial.poll()):
-                core.on_planner(item)
-            if partial.lost > lost:
-                core.lapped(partial.lost - lost)
-        timeout = 0.05
-        if wall:
-            timeout = _keep_wall_time(core, emitter)
-        limit = pen.limit(core.at, core.thinking)
-        if core.work(limit, run=RUN):
-            timeout = min(timeout, 0.002)
-        elif core.thinking:
-            if wall:
-                limit = pen.limit(core.at, True)
-            timeout = min(timeout, pen.next_frame_s(core.at)) if limit < FAR else timeout
-        elif not wall and core.waiting_for is not None and limit < FAR:
-            begin = core.waiting_for.guidance_at or 0
-            timeout = min(timeout, max(0.0005, pen.next_frame_s(begin)) if limit < begin else timeout)
-        if core.closed or not child.wait(readers, timeout, events_only=True):
+        if core.closed:
             break
+        if partial is not None:
+            for frame in drain(partial):
+                if partial.lost > lost and not forgiven:
+                    core.lapped(partial.lost - lost)
+                lost, forgiven = partial.lost, False
+                for item in split((frame,)):
+                    core.on_planner(item)
+        timeout = NAP_S if cast.config.clock == "token" else _keep_wall_time(core, emitter)
+        core.start(pen.limit(core.generation))
+        limit = pen.limit(core.generation)
+        progress = core.work(limit, run=RUN)
+        if progress is Progress.MORE:
+            timeout = 0.0
+        elif progress is Progress.UNKNOWN:
+            timeout = min(timeout, ask_again)
+        elif limit < FAR:
+            timeout = min(timeout, _paced(core, pen))
     core.close()
-    return 0
+
+
+def _paced(core: ReactorCore, pen: Pen) -> float:
+    """Seconds until a paced reactor has something to do by itself."""
+    tick = core.waiting_for
+    if tick is None:
+        return NAP_S
+    if core.generation is not None:
+        return pen.next_frame(core.at, tick.end_at)
+    return NAP_S if tick.guidance_at is None else pen.until(tick.guidance_at)
 
 
 def _keep_wall_time(core: ReactorCore, emitter: Emitter) -> float:
     """Wake the reactor at deadline - T_R, cut it at the deadline; return how long it may sleep."""
-    tick = core.waiting_for
+    tick: ev.Tick | None = core.waiting_for
     if tick is None or tick.reactor_ns is None or tick.deadline_ns is None:
-        return 0.05
+        return NAP_S
     now = emitter.now()
-    if now >= tick.deadline_ns:
+    cut = tick.deadline_ns - min(CUT_NS, (tick.deadline_ns - tick.reactor_ns) // 8)
+    if now >= cut:
         core.cut()
-        return 0.05
+        return NAP_S
     if now >= tick.reactor_ns:
         core.wake()
-        return max(0.0, (tick.deadline_ns - now) / 1e9)
-    return min(0.05, (tick.reactor_ns - now) / 1e9)
-
-
+        return (cut - now) / 1e9
+    return (tick.reactor_ns - now) / 1e9
