@@ -14,7 +14,9 @@ import msgspec
 
 import games
 from games.base import GameError
+from replays import events as ev
 from workers import agents, backends
+from workers.backends import Backend
 from workers.errors import ConfigError
 from workers.plugins import unknown
 
@@ -27,6 +29,8 @@ DEFAULT_REACTIVE_S = 2.0
 MAX_TICK_BUDGET = 1 << 24
 MAX_SECONDS = 24 * 3600.0
 MIN_TICK_S = 0.001
+MAX_TICKS = 10_000_000
+MAX_GUIDANCE = 1 << 30
 GUIDANCE = ("both", "trace", "conclusion", "none")
 THROUGHPUT = ("parallel", "shared")
 
@@ -128,19 +132,22 @@ def plan_episode(
     tick_budget: str | int | None = None,
     reactive_budget: str | int | None = None,
     clock: str | None = None,
-    planner: str = "builtin",
-    reactor: str = "builtin",
+    planner: str | Backend = "builtin",
+    reactor: str | Backend = "builtin",
     guidance: str = "both",
     throughput: str = "parallel",
     dynamic_reactive_budget: bool = False,
-    planner_memory: bool = False,
+    planner_memory: bool | None = None,
     guidance_limit: int | None = None,
     default_action: str | None = None,
     stall_timeout: str | float = 120.0,
     tpot: str | float | None = None,
     tick_rate: float | None = None,
 ) -> Config:
-    """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run."""
+    """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run.
+
+    `planner_memory` None means: on for a model, off for a thinker that says the same whenever it is asked the same.
+    """
     try:
         spec = games.spec(game)
     except GameError as error:
@@ -148,16 +155,16 @@ def plan_episode(
     shape = agents.shape(agent)
     choice(load, spec.loads, what="load")
     low, high = spec.seeds
-    if isinstance(seed, bool) or not isinstance(seed, int) or not low <= seed <= high:
+    if not _whole(seed, low, high):
         raise ConfigError(f"seed {seed!r} is out of range for {spec.name}; give a whole number from {low} to {high}")
-    if ticks is not None and not 1 <= ticks <= 10_000_000:
-        raise ConfigError(f"{ticks} ticks cannot be played; give --ticks from 1 to 10000000, or leave it out for the whole episode")
+    if ticks is not None and not _whole(ticks, 1, MAX_TICKS):
+        raise ConfigError(f"{ticks!r} ticks cannot be played; give --ticks from 1 to {MAX_TICKS}, or leave it out for the whole episode")
     warnings: list[str] = []
     clock, budgets = _budgets(clock, tick_budget, reactive_budget, shape, warnings)
     choice(guidance, GUIDANCE, what="guidance")
     choice(throughput, THROUGHPUT, what="throughput")
-    if guidance_limit is not None and guidance_limit < 1:
-        raise ConfigError(f"guidance limit {guidance_limit} shows nothing; give 1 or more tokens, or --guidance none")
+    if guidance_limit is not None and not _whole(guidance_limit, 1, MAX_GUIDANCE):
+        raise ConfigError(f"guidance limit {guidance_limit!r} is out of range; give 1 to {MAX_GUIDANCE} tokens, or --guidance none for nothing")
     if throughput == "shared" and not (shape.planner and shape.reactor):
         raise ConfigError(f"throughput 'shared' needs a planner and a reactor, and agent {agent!r} has not both; use --agent agile")
     if throughput == "shared" and clock == "wall":
@@ -169,19 +176,21 @@ def plan_episode(
         raise ConfigError(f"default action {default!r} is none of {spec.name}'s; give one of {' '.join(spec.legal_actions)}")
     if tick_rate is not None and not 0.001 <= tick_rate <= 1000:
         raise ConfigError(f"tick rate {tick_rate:g}/s is out of range; give 0.001/s to 1000/s, or max")
-    config = Config(
+    thinkers = {role: given for role, given, there in (("planner", planner, shape.planner), ("reactor", reactor, shape.reactor)) if there}
+    models = {role: not _checked(given, spec.name, role).deterministic for role, given in thinkers.items()}
+    return Config(
         game=game,
         load=load,
         seed=seed,
         agent=agent,
         clock=clock,
-        planner=planner if shape.planner else None,
-        reactor=reactor if shape.reactor else None,
+        planner=thinkers.get("planner"),
+        reactor=thinkers.get("reactor"),
         ticks=ticks,
         guidance=guidance,
         throughput=throughput,
         dynamic_reactive_budget=dynamic_reactive_budget,
-        planner_memory=planner_memory,
+        planner_memory=models.get("planner", False) if planner_memory is None else planner_memory,
         guidance_limit=guidance_limit,
         default_action=default,
         stall_timeout_s=parse_duration(stall_timeout, name="--stall-timeout"),
@@ -190,14 +199,23 @@ def plan_episode(
         warnings=tuple(warnings),
         **budgets,
     )
-    for role, given in (("planner", config.planner), ("reactor", config.reactor)):
+
+
+def _whole(value: object, low: int, high: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def _checked(given: str | Backend, game: str, role: str) -> ev.Backend:
+    """Return what a backend says of itself, once it is sure that it can think in this role of this game."""
+    backend = backends.make(given) if isinstance(given, str) else given
+    check = getattr(backend, "check", None)
+    try:
+        if check is not None:
+            check(game, role)
+        return backend.info
+    finally:
         if isinstance(given, str):
-            backend = backends.make(given)
-            check = getattr(backend, "check", None)
-            if check is not None:
-                check(spec.name, role)
             backend.close()
-    return config
 
 
 def _budgets(
@@ -225,6 +243,8 @@ def _budgets(
     whole = given.get("tick budget", (unit, DEFAULT_TICK_S if wall else DEFAULT_TICK_BUDGET))[1]
     share = given.get("reactive budget", (unit, min(DEFAULT_REACTIVE_S if wall else DEFAULT_REACTIVE_BUDGET, whole)))[1]
     word = "s" if wall else " tokens"
+    if wall and share < MIN_TICK_S:
+        raise ConfigError(f"a budget of {share:g} s is too short to think in; give {MIN_TICK_S:g}s or more")
     if share > whole:
         raise ConfigError(
             f"reactive budget {share:g}{word} exceeds tick budget {whole:g}{word}; lower --reactive-budget or raise --tick-budget"

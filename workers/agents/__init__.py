@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workers.agents.base import Agent, Asked, Choice, Decision, Shape
+from workers.errors import ConfigError
 from workers.plugins import find, names
 
 __all__ = ["Agent", "Asked", "Choice", "Decision", "Shape", "available", "load", "shape"]
@@ -27,6 +28,13 @@ def load(name: str) -> Any:
 
 
 def shape(name: str) -> Shape:
-    """Return who thinks in this agent."""
-    found: Shape = load(name).SHAPE
+    """Return who thinks in this agent. Raises ConfigError if it does not say so."""
+    agent = load(name)
+    found = getattr(agent, "SHAPE", None)
+    if not isinstance(found, Shape):
+        raise ConfigError(f"agent {name!r} has no SHAPE; an agent module says who thinks (see docs/add-your-own.md)")
+    wanted = {"act": True, "planner_prompt": found.planner, "reactor_prompt": found.reactor}
+    missing = [part for part, there in wanted.items() if there and not hasattr(agent, part)]
+    if missing:
+        raise ConfigError(f"agent {name!r} has no {' and no '.join(missing)}; its shape needs it")
     return found

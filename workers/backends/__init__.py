@@ -6,8 +6,6 @@ entry point in the group `rtdesk.backends`.
 
 from __future__ import annotations
 
-from typing import Any
-
 from workers.backends.base import Backend, Chunk, Finish, Item, Request, cut, spread
 from workers.errors import ConfigError
 from workers.plugins import find, names
@@ -22,12 +20,20 @@ def available() -> list[str]:
     return sorted({*_OURS, *names("rtdesk.backends")})
 
 
-def make(spec: str, **params: Any) -> Backend:
+def make(spec: str) -> Backend:
     """Return the backend a spec names. Raises ConfigError for an unknown or malformed spec."""
     name, _, rest = spec.partition(":") if not spec.endswith(".py") else (spec, "", "")
     module = find(name, package="workers.backends", ours=_OURS, group="rtdesk.backends", what="backend")
     factory = getattr(module, "Backend", None)
     if factory is None:
         raise ConfigError(f"{spec!r} has no class Backend; a backend module defines one (see docs/add-your-own.md)")
-    backend: Backend = factory(rest, **params) if rest else factory(**params)
+    try:
+        backend: Backend = factory(rest) if rest else factory()
+    except ConfigError:
+        raise
+    except Exception as error:
+        raise ConfigError(f"backend {spec!r} cannot be made: {type(error).__name__}: {error}") from error
+    missing = [name for name in ("info", "stream", "close") if not hasattr(backend, name)]
+    if missing:
+        raise ConfigError(f"backend {spec!r} has no {' and no '.join(missing)}; a backend has info, stream(request) and close()")
     return backend

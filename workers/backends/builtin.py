@@ -24,6 +24,10 @@ class Backend:
     blocking = False
     info = ev.Backend(spec="builtin", title="builtin search", exact=True, deterministic=True)
 
+    def __init__(self, rest: str = "") -> None:
+        if rest:
+            raise ConfigError(f"builtin:{rest} is unknown; builtin takes nothing behind it")
+
     def check(self, game: str, stream: str) -> None:
         """Raise ConfigError if there is no builtin thinker for this game."""
         if importlib.util.find_spec(f"workers.thinkers.{game}_{stream}") is None:

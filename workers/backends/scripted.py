@@ -29,8 +29,10 @@ class Backend:
 
     blocking = False
 
-    def __init__(self, script: str | list[dict[str, Any]]) -> None:
+    def __init__(self, script: str | list[dict[str, Any]] = "") -> None:
         spec = "scripted"
+        if script == "":
+            raise ConfigError("scripted needs a script; give scripted:FILE, a JSON list of generations")
         if isinstance(script, str):
             spec = f"scripted:{Path(script).name}"
             try:
@@ -58,7 +60,7 @@ class Backend:
             yield Chunk(_FILLER * run, (len(_FILLER),) * run)
             left -= run
         for entry in generation.get("chunks", ()):
-            text, tokens, channel = (*entry, *(None, "reasoning")[len(entry) - 1 :])[:3]
+            text, tokens, channel = (*entry, None, "reasoning")[:3] if len(entry) < 2 else (*entry, "reasoning")[:3]
             text = str(text).replace("{tick}", str(request.tick))
             yield Chunk(text, tuple(token_lengths(text)) if tokens is None else spread(text, int(tokens)), str(channel))
         if "raise" in generation:
