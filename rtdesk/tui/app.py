@@ -302,6 +302,7 @@ class DeskApp(App[None]):
         return True
 
     _shown_status: Status | None = None
+    _failed = False
 
     def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
         rect = layout.parts[part]
@@ -623,7 +624,7 @@ class DeskApp(App[None]):
         self._close_messages_no_wait()
 
     def panic(self, *renderables: Any) -> None:
-        self._return_code = 1
+        self._return_code, self._failed = 1, True
         log.error("the screen failed: %s\n%s", self._exception, traceback.format_exc(limit=20))
         self._close_messages_no_wait()
 
@@ -637,10 +638,10 @@ class DeskApp(App[None]):
         finally:
             self.source.close()
         code = self.return_code or 0
-        if self._exception is not None:
+        if self._exception is not None or self._failed:
             code = 1
-            kind, said = type(self._exception).__name__, one_line(str(self._exception), 200)
-            sys.stderr.write(f"rtdesk: the screen failed ({kind}: {said}); the log has the details; try --headless\n")
+            what = f"{type(self._exception).__name__}: {one_line(str(self._exception), 200)}" if self._exception is not None else "terminal input"
+            sys.stderr.write(f"rtdesk: the screen failed ({what}); the log has the details; try --headless\n")
         return code
 
 

@@ -41,7 +41,8 @@ class DeskParser(XTermParser):
                 return [events.Key(Keys.Ignore, sequence)]
             sequence = head + tail
         try:
-            return super()._sequence_to_key_events(sequence, alt)
+            # Made here and not by whoever reads it: it is a generator, and its errors must end here.
+            return list(super()._sequence_to_key_events(sequence, alt))
         except (ValueError, OverflowError):
             # A report no terminal should send; it must not end the session.
             return [events.Key(Keys.Ignore, sequence)]
