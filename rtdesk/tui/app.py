@@ -57,6 +57,8 @@ log = logging.getLogger(__name__)
 FPS = 30.0
 FLOOD_FPS = 15.0
 SSH_FPS = 12.0
+QUIET, QUIET_S = 15, 0.1
+"""After so many beats with nothing to draw, seconds from one beat to the next; a key wakes it at once."""
 NOTICE_S = 3.0
 """Seconds a notice stays in the foot."""
 
@@ -159,7 +161,7 @@ class DeskApp(App[None]):
         self._said = 0
         self._arranged: tuple[Any, Layout] | None = None
         self._parts: dict[str, Rows] = {}
-        self._beating: asyncio.TimerHandle | None = None
+        self._beating: asyncio.Handle | None = None
         self._human = source.status.human
         for theme in _THEMES.values():
             self.register_theme(theme)
@@ -236,13 +238,21 @@ class DeskApp(App[None]):
         try:
             self._poll(started)
             flood = self._flooded()
-            self.draw()
+            self._quiet = 0 if self.draw() or self._stale else self._quiet + 1
         except Exception as error:
             self._handle_exception(error)
             return
-        period = 1.0 / min(self._fps, FLOOD_FPS if flood else FPS)
+        period = 1.0 / min(self._fps, FLOOD_FPS if flood else FPS) if self._quiet < QUIET else QUIET_S
         spent = (self._clock() - started) / 1e9
         self._beating = asyncio.get_running_loop().call_later(max(0.002, period - spent), self._beat)
+
+    def _soon(self) -> None:
+        """Something a person did is to be seen: do not wait for a slow beat."""
+        self._stale = True
+        if self._quiet >= QUIET and self._beating is not None:
+            self._beating.cancel()
+            self._quiet = 0
+            self._beating = asyncio.get_running_loop().call_soon(self._beat)
 
     def _poll(self, now_ns: int) -> None:
         for item in self.source.poll(now_ns):
@@ -303,6 +313,7 @@ class DeskApp(App[None]):
 
     _shown_status: Status | None = None
     _failed = False
+    _quiet = 0
 
     def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
         rect = layout.parts[part]
@@ -368,7 +379,7 @@ class DeskApp(App[None]):
         self._card = "" if self._card == card else card
         self._parts["card"].set_class(bool(self._card), "open")
         self._parts["card"].drop()
-        self._stale = True
+        self._soon()
         self.draw()
         self.screen.refresh(layout=True)
 
@@ -396,7 +407,7 @@ class DeskApp(App[None]):
         """Show a line in the foot for a moment."""
         if text:
             self._notice, self._notice_until = one_line(text, 200), self._clock() + int(NOTICE_S * 1e9)
-            self._stale = True
+            self._soon()
 
     # Keys. An open dialog or card switches the game's keys off.
 
@@ -412,7 +423,7 @@ class DeskApp(App[None]):
     def _ask(self, what: str, value: str = "") -> None:
         answer = self.source.command(what, value)
         self._status = self.source.status
-        self._stale = True
+        self._soon()
         self.say(answer)
 
     def action_pause(self) -> None:
@@ -462,7 +473,7 @@ class DeskApp(App[None]):
     def action_digit(self, digit: str) -> None:
         if self._status.mode == "replay":
             self._jump = (self._jump + digit)[:7] if digit else self._jump[:-1]
-            self._stale = True
+            self._soon()
 
     def action_jump(self) -> None:
         if self._jump:
@@ -494,7 +505,7 @@ class DeskApp(App[None]):
 
     def action_prompts(self) -> None:
         self._prompts = not self._prompts
-        self._stale = True
+        self._soon()
 
     def action_palette(self) -> None:
         self.action_command_palette()
@@ -562,14 +573,14 @@ class DeskApp(App[None]):
         if self._status.mode == "replay" and not self._anchors:
             self._ask("end")
         self._anchors = {}
-        self._stale = True
+        self._soon()
 
     def action_home(self) -> None:
         if self._status.mode == "replay":
             self._ask("home")
             return
         self._anchors = {**self._anchors, self._voice: getattr(self.state, self._voice).dropped}
-        self._stale = True
+        self._soon()
 
     def scroll_part(self, part: str, rows: int) -> None:
         """Scroll a stream's pane; at its end it follows again. The place is pinned by character, so new text does not move it."""
@@ -591,7 +602,7 @@ class DeskApp(App[None]):
         if at < last:
             anchors[part] = at + stream.dropped
         self._anchors = anchors
-        self._stale = True
+        self._soon()
 
     def click_part(self, part: str, x: int, y: int) -> None:
         """A click on the timeline goes to that tick; a click on a pane makes it the one keys scroll."""
