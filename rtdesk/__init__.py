@@ -4,6 +4,7 @@ A script needs few names, and they are loaded when they are used:
 
     make(name, load=..., seed=...)      a game
     simulate(name, agent=..., ...)      one episode in this process; takes the options of `rtdesk play` by name
+    realtime(name, tick_budget="6s")    a game that does not wait, for an agent of your own
     open_replay(path)                   a recording
 """
 
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from games import make
     from replays.reader import open_replay
+    from rtdesk.world import realtime
     from workers.simulator import simulate
 
-__all__ = ["make", "open_replay", "simulate"]
+__all__ = ["make", "open_replay", "realtime", "simulate"]
 
-_HOMES = {"make": "games", "open_replay": "replays.reader", "simulate": "workers.simulator"}
+_HOMES = {"make": "games", "open_replay": "replays.reader", "realtime": "rtdesk.world", "simulate": "workers.simulator"}
 
 
 def __getattr__(name: str) -> Any:
