@@ -112,7 +112,7 @@ def test_windows_are_half_open_and_no_event_straddles_a_border() -> None:
         begin, guidance, end = tick.at, tick.guidance_at, tick.end_at
         runs = [(token.at, token.at + len(token.lens) - 1) for token in of(events, ev.Token, stream="planner", tick=tick.tick)]
         assert all(begin < first <= last <= guidance or guidance < first <= last <= end for first, last in runs)
-        reactor = [token for token in of(events, ev.Token, stream="reactor", tick=tick.tick)]
+        reactor = of(events, ev.Token, stream="reactor", tick=tick.tick)
         assert (reactor[0].at, reactor[-1].at + len(reactor[-1].lens) - 1) == (guidance + 1, end)
         [start] = of(events, ev.Generation, stream="reactor", phase="start", tick=tick.tick)
         assert start.at == guidance
