@@ -48,9 +48,9 @@ def surface(subject: Subject) -> Found:
     for line in spec.help:
         if len(line) > _HELP_WIDTH:
             yield f"SPEC.help has a line of {len(line)} columns: {line!r}", f"the help card is {_HELP_WIDTH} columns wide"
-    for name in _METHODS:
-        if not callable(getattr(subject.module.Game, name, None)):
-            yield f"Game has no {name}()", "every method of games.base.Game is needed; games.base.BaseGame has what games share"
+    missing = [f"{name}()" for name in _METHODS if not callable(getattr(subject.module.Game, name, None))]
+    if missing:
+        yield f"Game has no {', no '.join(missing)}", "every method of games.base.Game is needed; games.base.BaseGame has what games share"
 
 
 def _letters(spec: GameSpec) -> Found:
@@ -74,7 +74,7 @@ def results(subject: Subject) -> Found:
     first = game.reset()
     returned: list[tuple[str, Any, Any]] = [("reset()", first, Observation), ("observe()", game.observe(), Observation), ("snapshot()", game.snapshot(), dict)]
     returned += [("describe()", game.describe(), str), ("board()", game.board(), Board), ("points", game.points, (int, float))]
-    returned.append(("step()", game.step(subject.spec.default_action), StepResult))
+    returned.append(("step()", game.step(subject.spec.legal_actions[0]), StepResult))
     for name, value, expected in returned:
         if not isinstance(value, expected):
             kind = expected.__name__ if isinstance(expected, type) else "number"

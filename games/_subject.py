@@ -47,9 +47,9 @@ class Subject:
                 yield load, seed
 
     def actions(self, seed: int, steps: int | None = None) -> list[str]:
-        """Return letters to play, drawn evenly, a default action now and then."""
+        """Return legal actions to play, drawn evenly."""
         rng = random.Random(seed)
-        letters = [*self.spec.legal_actions, self.spec.default_action]
+        letters = self.spec.legal_actions
         return [rng.choice(letters) for _ in range(self.steps if steps is None else steps)]
 
     def trace(self, game: Any, actions: Sequence[str]) -> list[dict[str, Any]]:
