@@ -45,6 +45,8 @@ from workers.rings.layout import (
 
 __all__ = ["Segment", "available_bytes", "create_segment", "process_start"]
 
+_POPULATED = {"flags": mmap.MAP_SHARED | mmap.MAP_POPULATE} if hasattr(mmap, "MAP_POPULATE") else {}
+
 
 class Segment:
     """A mapped ring. Views are released before the mapping is closed, else the mapping refuses to go."""
@@ -57,7 +59,8 @@ class Segment:
         if size <= HEADER_BYTES:
             raise RingError(f"{name}: a segment of {size} bytes is no ring; at least {HEADER_BYTES + MIN_CAPACITY} were expected")
         self.name = name
-        self.map = mmap.mmap(fd, size)
+        # All pages at once: one at a time, each costs the writer or the reader that meets it first a microsecond.
+        self.map = mmap.mmap(fd, size, **_POPULATED)
         self.octets = memoryview(self.map)
         self.words = self.octets[:HEADER_BYTES].cast("Q")
         # The mapping may be rounded up to whole pages, so only the header knows the capacity.
