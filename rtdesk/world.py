@@ -74,12 +74,12 @@ class World:
         self._handed_in: str | None = None
         self._missing = "late"
         self._end: ev.End | None = None
-        self._open = False
+        self._begun = False
 
     def __enter__(self) -> World:
         if self._record is not None:
             self._log = _Log(self._record, self.header)
-        self._open = True
+        self._begun = True
         self.timer.start()
         self._begin_tick()
         return self
@@ -87,7 +87,6 @@ class World:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if not self.done:
             self._finish("quit" if kind is None or issubclass(kind, KeyboardInterrupt) else "fault")
-        self._open = False
 
     @property
     def left(self) -> float:
@@ -108,6 +107,7 @@ class World:
 
     def observe(self) -> Observation:
         """Return what there is to see now. A letter handed in later is for this tick."""
+        self._check_open()
         self._catch_up()
         self._seen = self.tick
         return self.game.observe()
@@ -122,11 +122,13 @@ class World:
         legal = self.game.legal_actions
         if letter is not None and letter not in (*legal, self.game.default_action):
             raise GameError(f"{letter!r} is no action of {self.game.spec.name}; give one of {', '.join(legal)}, or None for the default action")
+        self._check_open()
         if self.done:
             return self.result
-        self._catch_up()
-        if self.done or self._seen != self.tick:
+        if self._seen != self.tick or self.timer.over(self.tick):
+            # Counted before the ticks are made up for: the last of them may write the totals.
             self.late_actions += letter is not None
+            self._catch_up()
             return self.result
         self._handed_in, self._missing = letter, "none"
         if wait:
@@ -161,10 +163,12 @@ class World:
             self.act(agent.act())
         return self.summary
 
+    def _check_open(self) -> None:
+        if not self._begun:
+            raise GameError("the world has not begun; enter it: with rtdesk.realtime(...) as world")
+
     def _catch_up(self) -> None:
         """Play the ticks that are over: with what was handed in for them, else with the default action."""
-        if not self._open:
-            raise GameError("the world has not begun, or is closed; enter it: with rtdesk.realtime(...) as world")
         while not self.done and self.timer.over(self.tick):
             self._step()
 
