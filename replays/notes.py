@@ -44,7 +44,7 @@ _WHY = {
 }
 
 _FINISH = {
-    "stop": "planner is done",
+    "stop": "planner done",
     "length": "planner stopped at its length limit",
     "budget": "planner cut at its budget",
     "cancelled": "planner starts over",
@@ -65,7 +65,7 @@ def stale(stands: Cell | None, expected: Cell | None) -> str:
 
 
 def finished(event: Generation) -> str:
-    return f"{_FINISH.get(event.finish or 'stop', f'planner: {event.finish}')}, {event.clock_tokens:,} tokens on turn {event.id}"
+    return f"{_FINISH.get(event.finish or 'stop', f'planner: {event.finish}')}, turn {event.id}, {event.clock_tokens:,} tok"
 
 
 def plan_step(turn: int, letter: str) -> PlanStep:

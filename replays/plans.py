@@ -72,8 +72,9 @@ def read_plan(line: str, generation: int) -> PlanLine | None:
         end = match.end()
     if not steps:
         return None
-    rest = line[end:].split(";")[-1].lstrip(" .;,)")
-    return PlanLine(generation, tuple(steps), rest.strip())
+    # Behind the last step its position may go on ("holding onion"); what is said of the line begins a sentence of its own.
+    _, _, note = line[end:].partition(". ")
+    return PlanLine(generation, tuple(steps), note.strip())
 
 
 class Pins(msgspec.Struct, omit_defaults=True):

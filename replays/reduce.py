@@ -45,6 +45,8 @@ __all__ = ["ActionNote", "AnswerNote", "History", "ViewState", "fold", "fold_all
 
 NOTES = 400
 """Lines of the event list that are kept."""
+LONG = 3
+"""Ticks after which it is worth a line that a planner came to an end."""
 
 
 class AnswerNote(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -267,8 +269,8 @@ def _generation(state: ViewState, event: Generation) -> None:
         _compare_quietly(state)
     stream.end(event)
     if event.stream == "planner":
-        # Thinking that ends in the tick it began in is the ordinary case and no news.
-        if event.tick > event.id or event.finish not in ("stop", None):
+        # Thinking that ends within a few ticks is the ordinary case and no news.
+        if event.tick - event.id >= LONG or event.finish not in ("stop", None):
             state.note(event.tick, "finish", notes.finished(event), "planner")
     elif event.finish not in ("stop", "length", "budget", "cancelled", None):
         state.note(event.tick, "finish", f"{event.stream}: {event.finish}", event.stream)

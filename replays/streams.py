@@ -145,7 +145,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
         arrivals = event.meas.get("arrivals") or ((count, event.t_ns),)
         if self.first_ns is None:
             self.first_ns = int(arrivals[0][1])
-            self.ttft_s = (self.first_ns - self.started_ns) / 1e9
+            self.ttft_s = max(0, self.first_ns - self.started_ns) / 1e9
         self.last_ns = int(arrivals[-1][1])
         if self.tokens > 1:
             self.tpot_s = (self.last_ns - self.first_ns) / 1e9 / (self.tokens - 1)
@@ -168,7 +168,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
         """Return everything as plain values, for a keyframe."""
         _ = self.text
         self.cleaner, self._cleaner = self._scrub().state(), None
-        return msgspec.to_builtins(self)  # type: ignore[no-any-return]
+        return msgspec.to_builtins(self)
 
     def _open(self) -> None:
         if self.running and self.generation >= 0:
@@ -179,7 +179,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
         if self._cleaner is None:
             self._cleaner = Cleaner()
             self._cleaner.restore(self.cleaner)
-        return self._cleaner  # type: ignore[no-any-return]
+        return self._cleaner
 
     def _ends_with_newline(self) -> bool:
         last = self.pieces[-1] if self.pieces else self.tail

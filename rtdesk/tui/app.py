@@ -42,6 +42,7 @@ from rtdesk.tui.panes import tail_height
 from rtdesk.tui.rows import Rows
 from rtdesk.tui.runs import Row
 from rtdesk.tui.scene import PART
+from rtdesk.tui.shots import screen_svg
 from rtdesk.tui.source import Source
 from rtdesk.tui.terminal import desk_driver, is_busy
 from rtdesk.tui.views import Status, View
@@ -186,7 +187,7 @@ class DeskApp(App[None]):
     def on_mount(self) -> None:
         self._parts = {part: self.query_one(f"#{part}", Rows) for part in (*PARTS, "card")}
         self._parts["card"].styles.layer = "_card"
-        self.screen.styles.layers = ("default", "_card")
+        self.screen.styles.layers = ("default", "_card")  # type: ignore[assignment]
         self.draw(force=True)
         if not self.is_headless:
             loop = asyncio.get_running_loop()
@@ -219,9 +220,14 @@ class DeskApp(App[None]):
             changed = self._arranged is not None and self._arranged[0][1:] != key[1:]
             width, height = key[0]
             self._arranged = (key, arrange(width, height, key[1], key[2], planner=planner, reactor=reactor))
-            if changed and self._parts:
-                self.screen.refresh(layout=True)
+            if changed:
+                self._lay_out()
         return self._arranged[1]
+
+    def _lay_out(self) -> None:
+        """Have the parts placed anew. Asked of a part: asked of the screen, Textual keeps the arrangement it has."""
+        if self._parts:
+            self._parts["head"].refresh(layout=True)
 
     def rect_of(self, part: str, size: Size) -> Rect:
         if part == "card":
@@ -381,7 +387,7 @@ class DeskApp(App[None]):
         self._parts["card"].drop()
         self._soon()
         self.draw()
-        self.screen.refresh(layout=True)
+        self._lay_out()
 
     def _draw_card(self, view: View, layout: Layout) -> None:
         room = layout.parts["planner"].height + layout.parts["reactor"].height
@@ -400,7 +406,7 @@ class DeskApp(App[None]):
         rect = card_rect(layout, self._card, len(rows)) if rows else Rect(0, 0, 0, 0)
         if rect != self._card_rect:
             self._card_rect = rect
-            self.screen.refresh(layout=True)
+            self._lay_out()
         self._parts["card"].show(rows[: rect.height])
 
     def say(self, text: str) -> None:
@@ -532,7 +538,7 @@ class DeskApp(App[None]):
         name = f"rtdesk-{_file_word(header.game) if header else 'desk'}-t{max(0, self.state.tick)}.svg"
         path = self.shots / name
         try:
-            path.write_text(self.export_screenshot(title="rtdesk"), encoding="utf-8")
+            path.write_text(screen_svg(self), encoding="utf-8")
         except OSError as error:
             self.say(f"no screenshot: {error}")
         else:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import msgspec
+
 from games.base import Board, Entity
 from rtdesk.tui.canvas import Canvas, Run
 from rtdesk.tui.looks import Look, mix
@@ -37,17 +39,23 @@ class Overlay(NamedTuple):
 def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay, *, axes: bool = True) -> list[list[Run]]:
     """Return the board as rows of runs: `board.columns * cell[0]` columns wide (3 more with axes), `board.rows * cell[1]` high (1 more)."""
     painter = _Plain(board, cell) if look.signs.ascii else _Tiles(board, cell, look)
-    for entity in board.entities:
+    # The plan lies on the ground and under everything that moves: what is there now is more certain than what is meant.
+    ground = [entity for entity in board.entities if _is_ground(entity)]
+    for entity in ground:
         painter.entity(entity)
-    goals = {(entity.x, entity.y) for entity in board.entities if entity.role == "goal"}
     for i, spot in enumerate(overlay.path):
-        # A goal on the path needs no sign: it is where the path leads, and its figure must stay legible.
-        if spot not in goals:
-            painter.plan(*spot, i, overlay.holds, look)
+        painter.plan(*spot, i, overlay.holds, look)
+    for entity in board.entities:
+        if not _is_ground(entity):
+            painter.entity(entity)
     if overlay.arrow is not None:
         painter.arrow(*overlay.arrow, overlay.letter, overlay.voice, look)
     rows = painter.canvas.rows(look)
     return _with_axes(rows, board, cell, look) if axes else rows
+
+
+def _is_ground(entity: Entity) -> bool:
+    return entity.role in ("wall", "floor", "tool") or (entity.role == "hazard" and not entity.facing)
 
 
 def _with_axes(rows: list[list[Run]], board: Board, cell: tuple[int, int], look: Look) -> list[list[Run]]:
@@ -295,6 +303,10 @@ class _Tiles(_Painter):
                 self.canvas.dot(nose, 2 * row, self._floor(entity.x, entity.y))
         column, row = self.corner(entity.x, entity.y)
         arrow = self.look.signs.arrows[entity.facing]
+        if self.across == 2 and "/" in entity.text:
+            # Two columns hold a hollow arrow and how many turns a cell takes.
+            arrow = "◁" if entity.facing == "L" else "▷"
+            entity = msgspec.structs.replace(entity, text=entity.text.rpartition("/")[2])
         text = (arrow + entity.text if entity.facing == "L" else entity.text + arrow)[: self.across]
         where = column if entity.facing == "L" else column + self.across - len(text)
         self.canvas.write(where, row + (self.down - 1) // 2, text, "ink", bg=colour if self.look.colour else "reverse", bold=True)
@@ -314,7 +326,7 @@ class _Tiles(_Painter):
         self.sign(entity.x, entity.y, text[: self.across - 1], "ink")
 
 
-_ARROWS = {
+_ARROWS: dict[int, dict[str, tuple[str, ...]]] = {
     2: {"R": ("▐▙", "▐▛"), "L": ("▟▌", "▜▌"), "U": ("▗▖", "▟▙"), "D": ("▜▛", "▝▘")},
     3: {"R": ("▙▖ ", "███", "▛▘ "), "L": (" ▗▟", "███", " ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},
     4: {"R": ("▙▖  ", "███▖", "███▘", "▛▘  "), "L": ("  ▗▟", "▗███", "▝███", "  ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},

@@ -17,7 +17,7 @@ __all__ = ["card_rect", "find_card", "help_card", "log_card", "result_card"]
 
 
 def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
-    """Return where a card of `rows` rows lies: the log drawer at the foot of the streams, help over everything, others over the streams."""
+    """Return where a card of `rows` rows lies: the log drawer at the foot of the streams, help over board and streams, others over the streams."""
     planner, reactor = layout.parts["planner"], layout.parts["reactor"]
     top, bottom = 1, 1 + layout.parts["left"].height
     if kind == "log":
@@ -25,17 +25,17 @@ def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
         return Rect(planner.x, bottom - height, planner.width or reactor.width, height)
     area = planner if planner.height else reactor
     left, room = (0, layout.width) if kind == "help" or not area.height else (area.x, area.width)
-    width = min(room, 110 if kind == "help" else 72)
+    # As wide as what it covers: slivers of text at its sides would only disturb.
     height = min(rows, bottom - top)
-    return Rect(left + (room - width) // 2, top + (bottom - top - height) // 2, width, height)
+    return Rect(left, top + (bottom - top - height) // 2, room, height)
 
 
 def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *, foot: str = "Esc closes", voice: str = "") -> list[Row]:
     bar: Run = (look.signs.bar, look.voice[voice] if voice else look.bright)
-    rows = [rule(look, voice, title, (), foot, width)]
+    rows = [blank(width, look), rule(look, voice, title, (), foot, width)]
     for line in ((), *body, ()):
         rows.append(finish((bar, ("  ", look.base), *line), width, look))
-    return rows
+    return [*rows, blank(width, look)]
 
 
 def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:

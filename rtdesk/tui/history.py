@@ -175,7 +175,8 @@ def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int)
         low, high = top * (lines - 1 - line) / lines, top * (lines - line) / lines
         text = "".join(bars[0 if value <= low else min(len(bars) - 1, max(1, round((min(value, high) - low) / (high - low) * (len(bars) - 1))))] for value in values)
         every = max(1, lines // 4)
-        label = f"{high:>5g} " if line % every == 0 else "      "
+        # Only figures a score can have: a plot of nothing has one.
+        label = f"{high:>5g} " if line % every == 0 and high == int(high) else "      "
         rows.append(finish(((label, look.dim), (text, look.plot)), width, look))
     axis = "".join(f"{tick:<{max(1, found.column(tick + found.ticks // 4) - found.column(tick)) if tick + found.ticks // 4 < found.ticks else 1}}" for tick in range(0, found.ticks, max(1, found.ticks // 4)))
     rows.append(finish((("    0 ", look.dim), (axis[: width - 7], look.faint)), width, look))

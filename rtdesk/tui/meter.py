@@ -138,7 +138,7 @@ def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, r
     if answer is not None and span.answered is not None:
         column = 1 + min(inner - 1, round(span.answered * scale))
         strong = look.strong["reactor"] if answer.letter else look.strong["default"]
-        says = f"answers {answer.letter}" if answer.letter else f"no answer: {answer.why or 'none'}"
+        says = f"answers {answer.letter}" if answer.letter else "no answer"
         start = max(end, column)
         if start + len(says) + 2 <= width:
             out.append((f"{up} {says}", strong, start))

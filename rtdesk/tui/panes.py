@@ -13,6 +13,7 @@ from rich.style import Style
 from replays.clean import clean
 from replays.clean import width as cells
 from replays.events import Part
+from replays.notes import why
 from replays.plans import Cell, PlanLine, where
 from replays.reduce import ViewState
 from replays.streams import StreamState
@@ -115,8 +116,9 @@ def _plan_runs(state: ViewState, plan: PlanLine | None, look: Look, room: int) -
     if not coming:
         return [(f"ran out at turn {plan.steps[-1].turn}", look.dim)]
     if stale:
-        note = f"{look.signs.hollow} stale: made for {where(state.expected)}, now at {where(state.stands)}   "
-        runs: list[Run] = [(note, look.bright)]
+        sign, here = look.signs.hollow, where(state.stands)
+        full = f"{sign} stale: expects {where(state.expected)}, now at {here}   "
+        runs: list[Run] = [(full if room >= len(full) + 24 else f"{sign} stale at {here}  ", look.bright)]
     else:
         runs = [(f"{look.signs.diamond} ", look.voice["planner"])]
     used = sum(cells(text) for text, _ in runs)
@@ -182,7 +184,7 @@ def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
         when = _clock(state, state.woke if state.start_at is not None else None, state.woke)
         notes = (f"awake since {when}, thinks about turn {state.tick}", f"awake since {when}", "awake")
     elif answer.letter is None:
-        notes = (f"gave no answer: {answer.why or 'none'}", "no answer")
+        notes = (f"gave no answer: {why(answer.why)}", "no answer")
     else:
         when = _clock(state, answer.at, answer.t_ns)
         notes = (f"answered at {when}", f"at {when}")
@@ -195,7 +197,7 @@ def _answer(state: ViewState, look: Look, width: int) -> Row:
         word = look.signs.wait if state.woke is not None else "not yet"
         return _pin(look, "reactor", "answer", ((f" {word}", look.dim),), width)
     if answer.letter is None:
-        return _pin(look, "reactor", "answer", ((" none ", look.chip["default"]), (f"  {answer.why or ''}", look.voice["default"])), width)
+        return _pin(look, "reactor", "answer", ((" none ", look.chip["default"]), (f"  {why(answer.why)}", look.voice["default"])), width)
     runs: list[Run] = [(f" {answer.letter} ", look.chip["reactor"])]
     if answer.agrees is not None:
         runs.append(("  plan agrees" if answer.agrees else "  not the plan's letter", look.text))

@@ -330,7 +330,7 @@ class ReplaySource:
             fold(state, self.store.header)
         for i in range(start, place):
             for event in self.store.events(ticks[i]):
-                fold(state, event)  # type: ignore[arg-type]
+                fold(state, event)
         self._out = [state]
         self._enter(place)
         if share > 0:
@@ -388,7 +388,7 @@ class ReplaySource:
             fold(state, self.store.header)
         for i in range(start, len(ticks)):
             for event in self.store.events(ticks[i]):
-                fold(state, event)  # type: ignore[arg-type]
+                fold(state, event)
             if i % 64 == 63:
                 self._publish(state)
             yield

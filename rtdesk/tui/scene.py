@@ -148,7 +148,7 @@ def overlay(state: ViewState, view: View) -> Overlay:
     holds = state.holds is not False
     if best is not None and here is not None:
         for step in best.steps:
-            cell = step.to
+            cell = step.to or (step.start if step.turn > state.tick else None)
             if step.turn < state.tick or cell is None:
                 continue
             spot = (here[0], cell[0]) if len(cell) == 1 else (cell[0], cell[1])
@@ -156,7 +156,10 @@ def overlay(state: ViewState, view: View) -> Overlay:
                 path.append(spot)
     arrow, letter, voice = None, "", "reactor"
     answer = state.answer
-    if answer is not None and answer.letter:
+    if state.steps > state.tick:
+        # It has been applied: what was meant is now where things stand.
+        pass
+    elif answer is not None and answer.letter:
         letter = answer.letter
     elif state.key:
         letter, voice = state.key, "person"
@@ -188,17 +191,18 @@ def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
 
 def _facts(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
     def pair(word: str, value: str, voice: str = "") -> list[Run]:
-        return [(f" {word}  ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
+        return [(f" {word} ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
 
-    facts = [*pair("score", f"{state.score:>4g}")]
-    for word, value in view.board.status if view.board is not None else ():
-        if columns(facts) + len(word) + len(value) + 4 < width - 14 and word not in ("turns left",):
-            facts += pair(word, f"{value:>2}")
-    facts += pair("defaults", f"{state.defaults:>2}", "default" if state.defaults else "")
-    if state.late:
-        facts += pair("late", f"{state.late:>2}", "default")
-    if state.faults:
-        facts += pair("faults", f"{state.faults:>2}", "default")
+    # What must be seen first; the game's own facts where they still fit.
+    known = [("score", f"{state.score:>4g}", ""), ("defaults", f"{state.defaults:>2}", "default" if state.defaults else "")]
+    known += [("late", f"{state.late:>2}", "default")] if state.late else []
+    known += [("faults", f"{state.faults:>2}", "default")] if state.faults else []
+    known += [(word, f"{value:>2}", "") for word, value in (view.board.status if view.board is not None else ()) if word != "turns left"]
+    facts: list[Run] = []
+    for word, value, voice in known:
+        more = pair(word, value, voice)
+        if columns(facts) + columns(more) - 1 <= width:
+            facts += more
     rows = [finish(facts, width, look), _last(state, look, width), _plan_age(state, look, width)]
     rows.append(finish(_pace(state, look, width), width, look))
     if view.dropped:
@@ -222,8 +226,8 @@ def _plan_age(state: ViewState, look: Look, width: int) -> Row:
         words: list[Run] = [("none yet", look.dim)]
     else:
         age = max(0, state.tick - best.generation)
-        made = "of this turn" if age == 0 else f"{age} turn{'s' if age > 1 else ''} old"
-        holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("no line here", look.dim)}[state.holds]
+        made = "this turn's" if age == 0 else f"{age} turn{'s' if age > 1 else ''} old"
+        holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("no line", look.dim)}[state.holds]
         words = [(f"{made}, ", look.text), holds]
     return finish(((" plan   ", look.dim), *words), width, look)
 
@@ -233,14 +237,14 @@ def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
     if state.header is not None and "planner" not in state.header.backends:
         tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
     wide = width >= 30
-    return [(" TPOT  " if wide else " TPOT ", look.dim), (_ms(tpot), look.text), ("  TTFT " if wide else " TTFT", look.dim), (_ms(ttft), look.text)]
+    return [(" TPOT  " if wide else " TPOT ", look.dim), (_ms(tpot), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (_ms(ttft), look.text)]
 
 
 def _ms(seconds: float | None) -> str:
     if seconds is None:
-        return "-".rjust(8)
+        return "-".rjust(7)
     value = seconds * 1000
-    return (f"{value:.2f} ms" if value < 10 else f"{value:.0f} ms" if value < 10_000 else f"{seconds:.1f} s").rjust(8)
+    return (f"{value:.2f} ms" if value < 10 else f"{value:.0f} ms" if value < 10_000 else f"{seconds:.1f} s").rjust(7)
 
 
 def planner(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:

@@ -16,7 +16,7 @@ from replays import events as ev
 
 BUDGET = 8192
 WINDOW = 2048
-TPOT_NS = 122_000
+TPOT_NS = 122_070
 
 
 def tokens(text: str) -> list[int]:
@@ -90,7 +90,7 @@ def reactor_text(tick: int, letter: str, *, fits: bool, whole: bool) -> str:
         "If I go U then at the next turn my body covers two cells and the move R is free.",
         "So U keeps me alive for at least 2 turns with 3 continuations. If I go D I hit the wall.",
         f"Now the guidance from the planner. Its line for turn {tick} " + ("matches where I stand." if fits else "expects me elsewhere."),
-        "The first move is free, the second is free, and from there two moves are open. " * 9,
+        *(f"Turn {tick + i}: step {i} of the line is free, my tail is then {i + 2} cells away, and from there {1 + (tick + i) % 3} moves are open." for i in range(9)),
         f"My look ahead agrees that {letter} is safe.",
         f"Weighing {letter} gives 4.06. Weighing the others gives less.",
         f"\\boxed{{{letter}}}",
@@ -128,7 +128,7 @@ def episode(ticks: int = 60, *, load: str = "hard", seed: int = 3, title: str = 
     late = {9}
     for tick in range(ticks):
         start, wake, end = tick * BUDGET, (tick + 1) * BUDGET - WINDOW, (tick + 1) * BUDGET
-        base = tick * 1_000_000_000
+        base = start * TPOT_NS
         view = observation.view
         out.append(
             ev.Tick(
