@@ -181,6 +181,9 @@ def episodes(subject: Subject) -> Found:
 def _observed(observation: Observation, tick: int, where: str) -> Found:
     if observation.tick != tick:
         yield f"{where}: the observation's tick is {observation.tick}, expected {tick}", "ticks count the steps played, from 0 after reset()"
+    turn = observation.view.get("turn", tick)
+    if turn != tick:
+        yield f"{where}: the view's turn is {turn!r}, expected {tick}", "turn is the thinkers' word for tick, always equal to it"
     if not isinstance(observation.text, str) or not observation.text.strip():
         yield f"{where}: the observation's text is {observation.text!r}", "a language model reads nothing but the text: put the whole state in words"
     if (found := unplain(observation.view, "view")) is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -162,13 +161,3 @@ def test_check_of_what_is_not_there_is_one_line_and_exit_2(arguments: list[str],
     assert err.startswith("rtdesk: ")
     assert err.count("\n") == 1
     assert words in err
-
-
-@pytest.fixture(autouse=True)
-def _forget_modules() -> object:
-    """Files of one test must not be found, already loaded, by the next: relative paths are the same, folders are not."""
-    before = set(sys.modules)
-    yield
-    for name in set(sys.modules) - before:
-        if "corridor" in name or "careful" in name or "echo" in name:
-            del sys.modules[name]

@@ -291,6 +291,12 @@ class CountsFromOne(Meadow):
         return Observation(tick=seen.tick + 1, text=seen.text, view=seen.view)
 
 
+class CountsTurnsFromOne(Meadow):
+    def observe(self) -> Observation:
+        seen = super().observe()
+        return Observation(tick=seen.tick, text=seen.text, view={**seen.view, "turn": seen.tick + 1})
+
+
 class SaysNothing(Meadow):
     def observe(self) -> Observation:
         seen = super().observe()
@@ -426,6 +432,7 @@ class ForgetsTheEnd(Meadow):
         (StartsByItself, "refusals", "step() before reset() is accepted", "self._playing"),
         (ForgetsTheEnd, "refusals", "an episode that is over is accepted", "take up from `rest`"),
         (CountsFromOne, "episodes", "the observation's tick is 1, expected 0", "ticks count the steps"),
+        (CountsTurnsFromOne, "episodes", "the view's turn is 1, expected 0", "always equal to it"),
         (SaysNothing, "episodes", "the observation's text is ''", "in words"),
         (RewardsTheSum, "episodes", "the rewards sum to", "one of them given as the other"),
         (EndsWithoutAReason, "episodes", "done is True and done_reason None", "goal, dead, cap"),
