@@ -242,19 +242,22 @@ def test_every_frame_length_meets_the_wrap_at_every_alignment(capacity: int, crc
     assert seen == {(place, span) for place in places for span in spans}
 
 
-def test_sequence_numbers_go_on_after_two_to_the_32() -> None:
-    with Ring.create(1 << 12, crc=False) as ring:
+@pytest.mark.parametrize("crc", [True, False])
+@pytest.mark.parametrize("before", [1, 3, 500])
+def test_sequence_numbers_go_on_after_two_to_the_32(crc: bool, before: int) -> None:
+    with Ring.create(1 << 12, crc=crc) as ring:
         writer, reader = ring.writer(), ring.reader(0)
-        writer._count = (1 << 32) - 3
-        reader._seq = (1 << 32) - 3
-        for number in range(6):
+        writer._seq = reader._seq = (1 << 32) - before
+        seen = []
+        for number in range(600):
             write(writer, number)
-        assert [frame.seq for frame in reader.poll()] == [2**32 - 3, 2**32 - 2, 2**32 - 1, 0, 1, 2]
+            seen += [(check(frame), frame.seq) for frame in reader.poll()]
+        assert seen == [(number, (number - before) % (1 << 32)) for number in range(600)]
         restarted = ring.writer()
-        write(restarted, 6)
-        assert [frame.seq for frame in reader.poll()] == [3]
+        write(restarted, 600)
+        assert [frame.seq for frame in reader.poll()] == [600 - before]
         restarted.close()
-        assert ring.segment.frames == 2**32 + 4
+        assert ring.segment.frames == (1 << 32) + 601 - before
 
 
 def test_a_ring_of_no_power_of_two_names_the_next_one() -> None:

@@ -95,7 +95,7 @@ def write_until_dead(handle: RingHandle, fatal: int) -> None:
     memory.dying = dying  # type: ignore[attr-defined]
     writer._words, writer._map = dying, memory  # type: ignore[assignment]
     while True:
-        number = writer._count
+        number = writer._seq
         if number % 5 == 4:
             with writer.batch():
                 writer.write(KIND_CHUNK, 0, text_of(number), at=number)
@@ -162,7 +162,7 @@ def test_a_killed_writers_checkpoints_mislead_nobody(fork: Fork) -> None:
 def flood(handle: RingHandle) -> None:
     writer = RingWriter(handle)
     while True:
-        number = writer._count
+        number = writer._seq
         writer.write(KIND_EVENT, 0, text_of(number), at=number)
 
 

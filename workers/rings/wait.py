@@ -25,7 +25,7 @@ NAP_S = 0.05
 
 FLOOD_FRAMES = 32
 """Frames in one poll that make a flood."""
-FLOOD_NAP_S = 0.0002
+FLOOD_NAP_S = 0.0005
 """The sleep without a flag in a flood: the most it adds to the way of a frame."""
 
 

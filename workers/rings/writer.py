@@ -92,7 +92,6 @@ class RingWriter:
         "_bells",
         "_checkpoint",
         "_closed",
-        "_count",
         "_crc",
         "_event_tail",
         "_floor",
@@ -106,6 +105,9 @@ class RingWriter:
         "_plain",
         "_room",
         "_rung",
+        "_seq",
+        "_seq_base",
+        "_small",
         "_tail",
         "_words",
         "segment",
@@ -125,7 +127,7 @@ class RingWriter:
         # pad they never lap a reader that keeps up.
         self._max_event = capacity // 2 // self._max_frame * self._room
         self._max_held = capacity // 4
-        self._plain = -1 if self._crc else min(_SMALL, self._room + 1)
+        self._small = -1 if self._crc else min(_SMALL, self._room + 1)
         self._bells = tuple((slot, W_SLOTS + slot * SLOT_WORDS + S_SLEEPING, bell) for slot, bell in enumerate(handle.doorbells))
         self._rung = [0] * len(self._bells)
         self._holding = False
@@ -145,12 +147,16 @@ class RingWriter:
         self._floor = words[W_INTENT]
         # A kill between the two stores may have left an event out; one wake-up for nothing makes up for it.
         self._event_tail = words[W_EVENT_TAIL] = tail
-        self._count = self._count_to(tail)
+        count = self._count_to(tail)
+        # The number of the next frame, and what to add to it for the frame count.
+        self._seq = count & MASK32
+        self._seq_base = count - self._seq
         self._forget_checkpoints(tail)
-        # Both make the next write take the slow turn, which sets them.
+        # All make the next write take the slow way and the turn, which sets them.
+        self._plain = -1
         self._limit = 0
         self._checkpoint = -1
-        words[W_COUNT] = self._count
+        words[W_COUNT] = count
         words[W_PID] = os.getpid()
         words[W_START] = process_start(os.getpid()) or 0
         words[W_HEARTBEAT] = _now()
@@ -186,14 +192,14 @@ class RingWriter:
         if end > self._limit:
             start, end = self._turn(start, end - start)
         words = self._words
-        words[W_INTENT] = end if end > self._floor else self._floor
-        count = self._count
+        words[W_INTENT] = end
+        seq = self._seq
         try:
             _PACK_SMALL[size](
                 self._map,
                 HEADER_BYTES + (start & self._mask),
                 size + HEAD_BYTES,
-                count & MASK32,
+                seq,
                 tick,
                 kind,
                 channel,
@@ -206,7 +212,7 @@ class RingWriter:
             )
         except struct.error as error:
             raise self._misfit(end, error) from error
-        self._count = count + 1
+        self._seq = seq + 1
         self._tail = end
         if self._holding:
             if kind != KIND_CHUNK:
@@ -231,7 +237,7 @@ class RingWriter:
         """Give a sign of life. Due every 100 ms; a write is none."""
         if not self._closed:
             self._words[W_HEARTBEAT] = _now()
-            self._words[W_COUNT] = self._count
+            self._words[W_COUNT] = self._seq_base + self._seq
 
     def lag(self, slot: int) -> int:
         """Bytes the reader of a slot is behind, by its public cursor."""
@@ -300,7 +306,7 @@ class RingWriter:
         span = (length + 7) & -8
         end = start + span
         try:
-            body = HEAD.pack(length, self._count & MASK32, tick, kind, channel, ntok, generation, flags, at, t_ns) + part
+            body = HEAD.pack(length, self._seq, tick, kind, channel, ntok, generation, flags, at, t_ns) + part
         except (struct.error, TypeError) as error:
             raise self._misfit(0, error) from error
         if end > self._limit:
@@ -310,8 +316,12 @@ class RingWriter:
         self._words[W_INTENT] = end if end > self._floor else self._floor
         place = HEADER_BYTES + (start & self._mask)
         self._map[place : place + length] = body
-        self._count += 1
         self._tail = end
+        if self._seq == MASK32:
+            self._seq = 0
+            self._seq_base += MASK32 + 1
+        else:
+            self._seq += 1
 
     def _turn(self, start: int, span: int) -> tuple[int, int]:
         """Return start and end of a frame that may not fit before the wrap or may begin a new sixteenth; pad, and note the checkpoint."""
@@ -333,14 +343,17 @@ class RingWriter:
                 words[place] = start
             self._checkpoint = sixteenth
         self._limit = sixteenth + step
-        words[W_COUNT] = self._count
+        words[W_COUNT] = self._seq_base + self._seq
+        # The fast way neither keeps `intent` up nor begins numbers anew; it is taken for a sixteenth in which neither can be due.
+        simple = start >= self._floor and self._seq + step // HEAD_BYTES < MASK32
+        self._plain = self._small if simple else -1
         return start, start + span
 
     def _publish(self) -> None:
         """Show what was held back."""
         words = self._words
         words[W_TAIL] = self._tail
-        words[W_COUNT] = self._count
+        words[W_COUNT] = self._seq_base + self._seq
         # Held events end beyond the last one shown; a writer that held none has an older position here.
         events = self._event_tail > words[W_EVENT_TAIL]
         if events:
@@ -360,6 +373,7 @@ class RingWriter:
     def _misfit(self, end: int, error: Exception) -> RingError:
         # The bytes under `intent` may be half overwritten, so `intent` stays; and the next frame may need the pad this one did.
         self._floor = max(self._floor, end)
+        self._plain = -1
         self._limit = 0
         return RingError(f"{self.segment.name}: a frame's number does not fit its field, or its payload is not bytes ({error}); see the frame layout")
 
