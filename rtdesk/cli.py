@@ -269,6 +269,18 @@ def answer(game: str, mode: str, turn: int, file: str | None) -> int:
 
 
 @cli.command()
+@click.argument("spec")
+@click.option("--prompt", metavar="TEXT", help="Ask this, and show the answer as it was read.")
+@click.option("--idle-timeout", default="30s", show_default=True, help="Silence after which the server counts as stalled.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def model(spec: str, prompt: str | None, idle_timeout: str, as_json: bool) -> int:
+    """Probe a model server (provider/model or URL#model), or show one answer of it."""
+    from rtdesk import model as models
+
+    return models.model(spec, prompt=prompt, idle_timeout=idle_timeout, as_json=as_json)
+
+
+@cli.command()
 def games() -> int:
     """The games there are."""
     import games as shelf
