@@ -93,5 +93,14 @@ def _from_path(name: str) -> ModuleType:
         how.loader.exec_module(module)
     except Exception as error:
         del sys.modules[title]
-        raise GameError(f"the game at {name!r} does not load: {type(error).__name__}: {error}; mend the file and try again") from error
+        raise GameError(f"the game at {name!r} does not load: {type(error).__name__}: {error}{_line(error, how.origin)}; mend it and try again") from error
     return module
+
+
+def _line(error: Exception, file: str | None) -> str:
+    """Return where in `file` an error was raised, as ` (line 3)`; empty for a syntax error, whose own text says so."""
+    # Imported here because only the error path needs it.
+    import traceback
+
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return f" (line {lines[-1]})" if lines else ""

@@ -109,11 +109,12 @@ def test_a_path_that_holds_no_game_is_refused(tmp_path: Path) -> None:
         make(str(tmp_path / "empty.py"))
 
 
-def test_a_file_that_fails_shows_its_own_error_each_time(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text("1 / 0")
+def test_a_file_that_fails_says_why_and_where_each_time(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("x = 1\nx / 0\n")
     for _ in range(2):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(GameError, match=r"does not load: ZeroDivisionError: division by zero \(line 2\)") as raised:
             make(str(tmp_path / "broken.py"))
+        assert isinstance(raised.value.__cause__, ZeroDivisionError)
 
 
 def test_an_entry_point_is_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
