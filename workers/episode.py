@@ -43,6 +43,9 @@ def make_backend(config: Config, role: str) -> Backend:
     """Return the backend of `planner` or `reactor`: made from its spec, or the object that was given."""
     spec = getattr(config, role)
     made: Backend = backends.make(spec) if isinstance(spec, str) else spec
+    if isinstance(spec, str) and hasattr(made, "idle_timeout_s"):
+        # A backend that waits for a server itself waits as long as the thinker would.
+        made.idle_timeout_s = config.stall_timeout_s
     return made
 
 

@@ -86,6 +86,8 @@ class TokenStream:
             except StopIteration:
                 self.finish = "stop"
             except BackendError as error:
+                # What a failed request cost and took is told too, where the backend knows.
+                self.usage_tokens, self.meas = getattr(error, "usage_tokens", None), dict(getattr(error, "meas", None) or {})
                 self._break(error.kind, str(error))
             except (Exception, SystemExit) as error:
                 log.error("a thinker's stream broke", exc_info=error)

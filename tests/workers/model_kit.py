@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import socket
@@ -49,7 +50,7 @@ class Say:
     def parts(self) -> list[bytes]:
         if isinstance(self.writes, dict):
             cuts = [0, *self.writes["cuts"], len(self.body)]
-            return [self.body[a:b] for a, b in zip(cuts, cuts[1:])]
+            return [self.body[a:b] for a, b in itertools.pairwise(cuts)]
         if self.writes == "per_byte":
             return [self.body[at : at + 1] for at in range(len(self.body))]
         if self.writes == "one":

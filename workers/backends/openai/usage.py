@@ -71,7 +71,7 @@ def estimate(text: str) -> tuple[int, ...]:
     """Return the byte length of each token of a delta's text, by the builtin tokenizer's rule, as near as that gets."""
     if text.isascii():
         size = len(text)
-        if size <= ONE_WORD and text.find(" ", 1) < 0:
+        if size <= ONE_WORD and text.find(" ", 1, size - 1) < 0:
             return (size,) if size else ()
         return lengths(text)
     if len(text) <= 2:
