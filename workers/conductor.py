@@ -115,9 +115,8 @@ class Conductor:
             if answer.letters and newer and answer.generation >= self._since:
                 self._plan = answer
         elif answer.generation == self._asked_at:
+            # One for an earlier tick is dropped: that tick has been counted as late.
             self._answer = answer
-        elif answer.letters:
-            self._late += 1
 
     def _on_death(self, death: Death) -> None:
         """A child is gone: say so, end its generation in its name, and wait for it no longer in this tick."""
@@ -301,8 +300,8 @@ class Conductor:
         """Apply the action, step the game, and return why the episode is over, or an empty string."""
         decision = self._decide()
         end = self._stamp(self.at + self._budget)
-        if decision.source == "default":
-            self._defaults += 1
+        self._defaults += decision.source == "default"
+        self._late += decision.reason == "late"
         self._event(
             ev.Action(tick=self.tick, at=end, letter=decision.letter, source=decision.source, reason=decision.reason, generation=decision.generation)
         )

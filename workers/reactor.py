@@ -274,8 +274,10 @@ class ReactorCore:
             self._emit.event(ev.Fault(tick=tick, at=self._stamp(), component="reactor", what=stream.fault, done="default action"))
             return None, "fault"
         reading = read_answer("".join(self._content), letters=self._cast.letters, mode="act", turn=tick, cut=finish != "stop")
-        # No visible text at all and cut: it was still thinking.
-        return reading.letters, "truncated" if reading.why == "none" and finish != "stop" else reading.why
+        if reading.why in ("none", "truncated") and finish != "stop":
+            # It was still thinking when its budget, or its time, was over.
+            return None, "truncated" if self._token_time or finish != "budget" else "late"
+        return reading.letters, reading.why
 
     def _mark(self, stream: TokenStream, finish: str) -> None:
         assert self._tick is not None

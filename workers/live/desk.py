@@ -24,7 +24,7 @@ from workers.errors import WorkerError
 from workers.live.child import WRITE_FAILED, Orders
 from workers.live.child import main as child_main
 from workers.live.parts import Part
-from workers.rings import RingReader, Switchboard, capacity_for, wait_any
+from workers.rings import RingReader, RingWriter, Switchboard, capacity_for, wait_any
 from workers.wire import Command, Death, Emitter, Piece, drain, split
 
 __all__ = ["LiveRun"]
@@ -72,6 +72,7 @@ class LiveRun:
         self._lock = threading.Lock()
         self._closing = False
         self._closed = False
+        self._writer: RingWriter | None = None
         self._emitter: Emitter | None = None
         self._readers: dict[str, RingReader] = {}
         self._lines: deque[str] = deque(maxlen=LOG_LINES)
@@ -87,7 +88,8 @@ class LiveRun:
     def start(self) -> None:
         """Start the children; returns at once. Raises WorkerError if one cannot be started; then everything is closed."""
         try:
-            self._emitter = Emitter(self._board.writer("desk"), epoch_ns=time.monotonic_ns())
+            self._writer = self._board.writer("desk")
+            self._emitter = Emitter(self._writer, epoch_ns=time.monotonic_ns())
             self._readers = {name: self._board.reader(name) for name in ("game", "planner", "reactor")}
             self._wake_read, self._wake_write = os.pipe()
             for part in self._parts.values():
@@ -135,10 +137,23 @@ class LiveRun:
             if part.process is not None:
                 self._note_lost_recording(part)
                 part.process.close()
-        self._board.close()
+                part.process = None
+            part.over = True
+        self._let_go()
         for fd in (self._wake_read, self._wake_write):
             if fd >= 0:
                 os.close(fd)
+
+    def _let_go(self) -> None:
+        """Unmap the rings and close what keeps them."""
+        for reader in self._readers.values():
+            reader.close()
+        self._readers = {}
+        with self._lock:
+            if self._writer is not None:
+                self._writer.close()
+            self._emitter = self._writer = None
+        self._board.close()
 
     def _end_children(self) -> None:
         """Wait for all children, less and less patiently; their pipes are read meanwhile, so that none hangs in a last word."""
@@ -180,7 +195,7 @@ class LiveRun:
 
     def _poll(self, rings: tuple[str, ...]) -> list[ev.AnyEvent]:
         out: list[ev.AnyEvent] = []
-        for name in rings if self._readers and self._board.wiring.doorbells else ():
+        for name in rings if self._readers else ():
             for item in split(drain(self._readers[name])):
                 if isinstance(item, Piece):
                     out.append(_token(name, item))
@@ -198,7 +213,7 @@ class LiveRun:
 
     def _send(self, message: Command | Death) -> None:
         with self._lock:
-            if self._emitter is not None and self._board.wiring.doorbells:
+            if self._emitter is not None:
                 self._emitter.control(message)
 
     @property
@@ -211,7 +226,8 @@ class LiveRun:
 
     def wait(self, timeout: float) -> None:
         """Sleep until the game has written something, at most `timeout` seconds; for runs without a screen."""
-        wait_any([self._readers["game"]], timeout, events_only=True)
+        if self._readers:
+            wait_any([self._readers["game"]], timeout, events_only=True)
 
     def log_lines(self) -> list[str]:
         """The last lines the children wrote to their stderr."""
