@@ -82,6 +82,7 @@ class RingReader:
         "_mask",
         "_max_frame",
         "_nap",
+        "_octets",
         "_overrun",
         "_parts",
         "_scan",
@@ -110,6 +111,7 @@ class RingReader:
         self.segment: Segment = handle.segment()
         words = self._words = self.segment.words
         self._map = self.segment.map
+        self._octets = self.segment.octets
         capacity = self.segment.capacity
         self._mask = capacity - 1
         self._max_frame = max_frame(capacity)
@@ -145,7 +147,7 @@ class RingReader:
         words[self._head_place + S_SLEEPING] = 0
         for word in (W_ASLEEP_EVENTS, W_ASLEEP_ANY):
             self._sleeping = 8 * word + handle.slot
-            self.segment.octets[self._sleeping] = 0
+            self._octets[self._sleeping] = 0
 
     # Reading.
 
@@ -446,13 +448,13 @@ class RingReader:
         self._nap += 1
         self._words[self._head_place + S_SLEEPING] = self._nap << 2 | (NAP_EVENTS if events_only else NAP_ANY)
         self._sleeping = 8 * (W_ASLEEP_EVENTS if events_only else W_ASLEEP_ANY) + self._slot
-        self.segment.octets[self._sleeping] = 1
+        self._octets[self._sleeping] = 1
 
     def get_up(self, events_only: bool = False) -> bool:
         """Lower the sleeping flag; return whether the reader is ready, and take a new state for reported if so."""
         words = self._words
         words[self._head_place + S_SLEEPING] = 0
-        self.segment.octets[self._sleeping] = 0
+        self._octets[self._sleeping] = 0
         state = words[W_STATE]
         if state != self._seen_state:
             self._seen_state = state

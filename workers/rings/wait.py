@@ -97,7 +97,10 @@ def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = Fa
             for reader in readers:
                 reader.get_up(events_only)
             raise
-        found = [reader for reader in readers if reader.get_up(events_only)]
+        found = []
+        for reader in readers:
+            if reader.get_up(events_only):
+                found.append(reader)
         for fd, _ in signalled:
             if fd in bells:
                 bells[fd].rung = True
