@@ -155,6 +155,8 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     history: History = msgspec.field(default_factory=History)
     notes: list[Note] = []
     """Newest last, at most `NOTES`."""
+    noted: int = 0
+    """How many there ever were."""
     bookmarks: list[tuple[int, str]] = []
     rate: float | None = None
     """Ticks a second as last set by a person."""
@@ -168,6 +170,7 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
         """Add a line to the event list and mark the tick. `text` is cleaned here."""
         self.notes.append(Note(tick, kind, one_line(text, 160), voice))
+        self.noted += 1
         if len(self.notes) > NOTES:
             del self.notes[: len(self.notes) - NOTES]
         if kind in notes.MARK:

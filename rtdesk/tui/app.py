@@ -4,7 +4,8 @@ Cost is by frame, not by token: one timer for everything, 15 frames a second in 
 read, none when nothing changed. The app never waits for the terminal: before it draws it asks whether the last frame has left,
 and if not it folds, draws nothing and counts.
 
-    DeskApp(source).run_desk() -> int      # the exit code
+    DeskApp(source).run_desk() -> int          # the exit code
+    DeskApp([source, source]).run_desk()       # runs side by side, in step
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App, ComposeResult, SystemCommand
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.color import Color
 from textual.geometry import Offset, Region, Size, Spacing
@@ -31,22 +32,20 @@ from textual.theme import Theme
 
 from replays.clean import one_line
 from replays.reduce import ViewState, fold
+from rtdesk.tui.actions import Actions
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
-from rtdesk.tui.history import LABEL, tick_at, track
-from rtdesk.tui.keys import COMMANDS, FIND, bindings, foot_keys
+from rtdesk.tui.keys import bindings, foot_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
-from rtdesk.tui.looks import LOOKS, look_for, make_look
+from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
-from rtdesk.tui.panes import tail_height
 from rtdesk.tui.rows import Rows
 from rtdesk.tui.runs import Row
 from rtdesk.tui.scene import PART
-from rtdesk.tui.shots import screen_svg
+from rtdesk.tui.sides import MOST, Side, arrange_sides, sides_scene
 from rtdesk.tui.source import Source
 from rtdesk.tui.terminal import desk_driver, is_busy
 from rtdesk.tui.views import Status, View
-from rtdesk.tui.wrap import last_rows, rows_before
 
 if TYPE_CHECKING:
     from textual.widget import Widget
@@ -89,6 +88,26 @@ class _DeskLayout(TextualLayout):
         return placements
 
 
+class _Run:
+    """One source and what has been folded from it."""
+
+    def __init__(self, source: Source, boards: BoardMaker) -> None:
+        self.source = source
+        self.boards = boards
+        self.state = ViewState()
+
+    def poll(self, now_ns: int) -> tuple[bool, bool]:
+        """Fold what is new; return (whether there was anything, whether it starts over)."""
+        items = self.source.poll(now_ns)
+        over = False
+        for item in items:
+            if isinstance(item, ViewState):
+                self.state, over = item, True
+            else:
+                fold(self.state, item)
+        return bool(items), over
+
+
 class _DeskScreen(Screen[Any]):
     """A screen laid out by the scene's own rule."""
 
@@ -100,7 +119,7 @@ class _DeskScreen(Screen[Any]):
 _DESK_LAYOUT = _DeskLayout()
 
 
-class DeskApp(App[None]):
+class DeskApp(Actions, App[None]):
     """The screen over any source, live or recorded."""
 
     AUTO_FOCUS = None
@@ -111,7 +130,7 @@ class DeskApp(App[None]):
 
     def __init__(
         self,
-        source: Source,
+        source: Source | Sequence[Source],
         *,
         look: str | None = None,
         ascii: bool | None = None,
@@ -124,6 +143,7 @@ class DeskApp(App[None]):
     ) -> None:
         """`look` is dark, light, ansi or mono (found out unless given); `timer=False` draws only on `draw()`, for pictures.
 
+        With several sources, at most three, their runs stand side by side; the first one's status is the screen's.
         `earlier(state)` gives the scores of earlier runs of the same level for the result card. `shots` is where screenshots go.
         """
         name = look or look_for()
@@ -132,9 +152,11 @@ class DeskApp(App[None]):
         # Without this Textual turns named colours and grey into true colour, NO_COLOR or not.
         super().__init__(driver_class=desk_driver(), ansi_color=name in ("ansi", "mono"))
         self.look = make_look(name, _ascii_wanted() if ascii is None else ascii)
-        self.source = source
-        self.state = ViewState()
-        self.boards = BoardMaker(trusted_games)
+        self.sources: tuple[Source, ...] = tuple(source) if isinstance(source, Sequence) else (source,)
+        if not 1 <= len(self.sources) <= MOST:
+            raise ValueError(f"{len(self.sources)} runs on one screen: expected 1 to {MOST}; open the others on a second screen")
+        self.source = source = self.sources[0]
+        self._sides = [_Run(one, BoardMaker(trusted_games)) for one in self.sources]
         self.shots = shots or Path.cwd()
         self.frames = 0
         self.dropped = 0
@@ -163,11 +185,20 @@ class DeskApp(App[None]):
         self._arranged: tuple[Any, Layout] | None = None
         self._parts: dict[str, Rows] = {}
         self._beating: asyncio.Handle | None = None
-        self._human = source.status.human
+        self._human = next((one.status.human for one in self.sources if one.status.human), ())
         for theme in _THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
         self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human)])
+
+    @property
+    def state(self) -> ViewState:
+        """What is known of the first run."""
+        return self._sides[0].state
+
+    @property
+    def boards(self) -> BoardMaker:
+        return self._sides[0].boards
 
     @property
     def ground(self) -> Color:
@@ -211,6 +242,8 @@ class DeskApp(App[None]):
 
     def arrangement(self, size: Size | None = None) -> Layout:
         """Return the layout of the screen as it is now, or will be at `size`."""
+        if len(self._sides) > 1:
+            return self._arrange_sides(size)
         board = self.boards.board(self.state.header, self.state.snapshot)
         header = self.state.header
         planner = header is None or "planner" in header.backends or not header.backends
@@ -220,6 +253,18 @@ class DeskApp(App[None]):
             changed = self._arranged is not None and self._arranged[0][1:] != key[1:]
             width, height = key[0]
             self._arranged = (key, arrange(width, height, key[1], key[2], planner=planner, reactor=reactor))
+            if changed:
+                self._lay_out()
+        return self._arranged[1]
+
+    def _arrange_sides(self, size: Size | None) -> Layout:
+        found = [run.boards.board(run.state.header, run.state.snapshot) for run in self._sides]
+        boards = tuple((board.columns, board.rows) if board is not None else (8, 8) for board in found)
+        key = (size or self.size, boards)
+        if self._arranged is None or self._arranged[0] != key:
+            width, height = key[0]
+            changed = self._arranged is not None and self._arranged[0][1:] != key[1:]
+            self._arranged = (key, arrange_sides(width, height, boards))
             if changed:
                 self._lay_out()
         return self._arranged[1]
@@ -261,35 +306,36 @@ class DeskApp(App[None]):
             self._beating = asyncio.get_running_loop().call_soon(self._beat)
 
     def _poll(self, now_ns: int) -> None:
-        for item in self.source.poll(now_ns):
-            if isinstance(item, ViewState):
-                self.state, self._anchors, self._result_seen = item, {}, False
-                self._seen_notes = len(item.notes)
-            else:
-                fold(self.state, item)
-            self._stale = True
+        for run in self._sides:
+            new, over = run.poll(now_ns)
+            self._stale = self._stale or new
+            if over and run is self._sides[0]:
+                self._anchors, self._result_seen = {}, False
+                self._seen_notes = self.state.noted
         self._status = self.source.status
         if self._until is not None:
             self._break_on(self._until)
-        self._seen_notes = len(self.state.notes)
+        self._seen_notes = self.state.noted
         if self._notice and now_ns > self._notice_until:
             self._notice, self._stale = "", True
-        if self.state.end is not None and not self._result_seen and self._status.mode == "live":
+        if not self._result_seen and self._status.mode == "live" and all(run.state.end is not None for run in self._sides):
             self._result_seen = True
             self._open("result")
 
     def _break_on(self, kind: str) -> None:
-        for note in self.state.notes[min(self._seen_notes, len(self.state.notes)) :]:
+        new = self.state.noted - self._seen_notes
+        for note in self.state.notes[-new:] if new > 0 else ():
             if not kind or note.kind == kind:
                 self._until = None
                 if self._status.play == "playing":
-                    self.source.command("pause")
+                    for source in self.sources:
+                        source.command("pause")
                 self.say(f"tick {note.tick}: {note.text}")
                 return
 
     def _flooded(self) -> bool:
         """Whether more new text came in this frame than the panes hold: nobody reads that, so half the frames will do."""
-        said = self.state.planner.said + self.state.reactor.said
+        said = sum(run.state.planner.said + run.state.reactor.said for run in self._sides)
         new, self._said = said - self._said, said
         layout = self.arrangement()
         room = sum(layout.parts[part].width * layout.parts[part].height for part in ("planner", "reactor"))
@@ -306,10 +352,13 @@ class DeskApp(App[None]):
             self._held += 1
             self._stale = True
             return False
-        view = self._view(status)
+        view = self._view(self._sides[0], status)
         layout = self.arrangement()
-        for part in PARTS:
-            self._draw_part(part, view, layout, force)
+        if len(self._sides) > 1:
+            self._draw_sides(view, layout)
+        else:
+            for part in PARTS:
+                self._draw_part(part, view, layout, force)
         if self._card:
             self._draw_card(view, layout)
         self._stale, self._shown_status = False, status
@@ -320,6 +369,14 @@ class DeskApp(App[None]):
     _shown_status: Status | None = None
     _failed = False
     _quiet = 0
+    _log_due = 0
+    _log_shown: Sequence[str] = ()
+
+    def _draw_sides(self, view: View, layout: Layout) -> None:
+        sides = [Side(self.state, view), *(Side(run.state, self._view(run, run.source.status)) for run in self._sides[1:])]
+        for part, rows in sides_scene(sides, self.look, layout).items():
+            if rows:
+                self._parts[part].show(rows)
 
     def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
         rect = layout.parts[part]
@@ -344,20 +401,19 @@ class DeskApp(App[None]):
             # The pace is rounded, so that its last digit does not repaint the column every frame.
             pace = tuple(f"{value:.1e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
             return (
-                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.steps, len(state.notes),
-                state.notes[-1] if state.notes else None, loud, pace, view.dropped, state.defaults, state.late, state.faults,
+                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
             )  # fmt: skip
         return None
 
-    def _view(self, status: Status) -> View:
-        board = self.boards.board(self.state.header, self.state.snapshot)
+    def _view(self, run: _Run, status: Status) -> View:
+        board = run.boards.board(run.state.header, run.state.snapshot)
         replay = status.mode == "replay"
-        notice = self._notice or one_line(status.note, 200) or (self.boards.why if board is None and self.state.snapshot else "")
+        notice = self._notice or one_line(status.note, 200) or (run.boards.why if board is None and run.state.snapshot else "")
         return View(
             status=status,
             board=board,
-            spec=self.boards.spec,
-            overview=self.source.overview,
+            spec=run.boards.spec,
+            overview=run.source.overview,
             anchors=self._anchors,
             notice=notice,
             prompts=self._prompts,
@@ -402,122 +458,25 @@ class DeskApp(App[None]):
         elif self._card == "result":
             rows = result_card(self.state, view, self.look, width, self._earlier(self.state))
         elif self._card == "log":
-            rows = log_card(self.source.log_lines(), self.look, card_rect(layout, "log", room).width, card_rect(layout, "log", room).height)
+            rows = log_card(self._log_lines(), self.look, card_rect(layout, "log", room).width, card_rect(layout, "log", room).height)
         rect = card_rect(layout, self._card, len(rows)) if rows else Rect(0, 0, 0, 0)
         if rect != self._card_rect:
             self._card_rect = rect
             self._lay_out()
         self._parts["card"].show(rows[: rect.height])
 
+    def _log_lines(self) -> Sequence[str]:
+        # A live desk reads them from a file: twice a second is enough.
+        now = self._clock()
+        if now >= self._log_due:
+            self._log_shown, self._log_due = self.source.log_lines(), now + 500_000_000
+        return self._log_shown
+
     def say(self, text: str) -> None:
         """Show a line in the foot for a moment."""
         if text:
             self._notice, self._notice_until = one_line(text, 200), self._clock() + int(NOTICE_S * 1e9)
             self._soon()
-
-    # Keys. An open dialog or card switches the game's keys off.
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if len(self.screen_stack) > 1:
-            return False
-        if action in ("close", "pick"):
-            return bool(self._card) and (action == "close" or self._card == "find")
-        if self._card == "find":
-            return action in ("find", "leave")
-        return not (self._card and action in ("move", "digit", "jump"))
-
-    def _ask(self, what: str, value: str = "") -> None:
-        answer = self.source.command(what, value)
-        self._status = self.source.status
-        self._soon()
-        self.say(answer)
-
-    def action_pause(self) -> None:
-        self._until = None
-        self._ask("pause")
-
-    def action_step(self) -> None:
-        self._ask("step")
-
-    def action_slow(self, direction: str) -> None:
-        self._pace_by("slow", direction)
-
-    def action_faster(self) -> None:
-        self._pace_by("faster")
-
-    def action_slower(self) -> None:
-        self._pace_by("slower")
-
-    def _pace_by(self, what: str, value: str = "") -> None:
-        if self._status.paceable:
-            self._ask(what, value)
-        else:
-            self.say("in wall time the pace is the clock's")
-
-    def action_bookmark(self) -> None:
-        self._ask("bookmark")
-
-    def action_restart(self) -> None:
-        self._again("restart")
-
-    def action_next_seed(self) -> None:
-        self._again("next-seed")
-
-    def _again(self, what: str) -> None:
-        if self._card == "result":
-            self._open("result")
-        self._ask(what)
-
-    def action_move(self, letter: str) -> None:
-        if letter in self._human:
-            self._ask("key", letter)
-
-    def action_tick(self, count: int) -> None:
-        if self._status.mode == "replay":
-            self._ask("tick", str(count))
-
-    def action_digit(self, digit: str) -> None:
-        if self._status.mode == "replay":
-            self._jump = (self._jump + digit)[:7] if digit else self._jump[:-1]
-            self._soon()
-
-    def action_jump(self) -> None:
-        if self._jump:
-            tick, self._jump = self._jump, ""
-            self._ask("jump", tick)
-
-    def action_find(self) -> None:
-        self._open("find")
-
-    def action_pick(self, key: str) -> None:
-        kind = next((kind for sign, kind, _ in FIND if sign == key), "")
-        self._open("find")
-        if self._status.mode == "replay":
-            self._ask("find", kind)
-            return
-        self._until = kind
-        self.say(f"runs on until the next {kind or 'event'}")
-        if self._status.play == "paused":
-            self.source.command("pause")
-
-    def action_help(self) -> None:
-        self._open("help")
-
-    def action_log(self) -> None:
-        self._open("log")
-
-    def action_close(self) -> None:
-        self._open(self._card)
-
-    def action_prompts(self) -> None:
-        self._prompts = not self._prompts
-        self._soon()
-
-    def action_palette(self) -> None:
-        self.action_command_palette()
-
-    def action_look(self) -> None:
-        self.set_look(LOOKS[(LOOKS.index(self.look.name) + 1) % len(LOOKS)])
 
     def set_look(self, name: str) -> None:
         """Change the look; under NO_COLOR there is only one."""
@@ -533,106 +492,12 @@ class DeskApp(App[None]):
         self.say(f"look: {name}")
         self.draw(force=True)
 
-    def action_shot(self) -> None:
-        header = self.state.header
-        name = f"rtdesk-{_file_word(header.game) if header else 'desk'}-t{max(0, self.state.tick)}.svg"
-        path = self.shots / name
-        try:
-            path.write_text(screen_svg(self), encoding="utf-8")
-        except OSError as error:
-            self.say(f"no screenshot: {error}")
-        else:
-            self.say(f"screenshot: {path}")
-
-    def action_leave(self) -> None:
-        self._leave(0)
-
-    def action_help_quit(self) -> None:
-        self._leave(0)
-
-    async def action_quit(self) -> None:
-        self._leave(0)
-
     def _leave(self, code: int) -> None:
-        self.source.command("quit")
+        for source in self.sources:
+            source.command("quit")
         if self._beating is not None:
             self._beating.cancel()
         self.exit(return_code=code)
-
-    # Scrolling: a command to a part, not a matter of focus.
-
-    def action_other(self) -> None:
-        self._voice = "reactor" if self._voice == "planner" else "planner"
-        self.say(f"scrolling the {self._voice}")
-
-    def action_scroll(self, rows: int) -> None:
-        self.scroll_part(self._voice, rows)
-
-    def action_scroll_page(self, pages: int) -> None:
-        if self._status.mode == "replay":
-            self._ask("tick", str(10 * pages))
-            return
-        rect = self.arrangement().parts[self._voice]
-        self.scroll_part(self._voice, pages * max(1, tail_height(self.state, self._voice, rect.height) - 1))
-
-    def action_follow(self) -> None:
-        if self._status.mode == "replay" and not self._anchors:
-            self._ask("end")
-        self._anchors = {}
-        self._soon()
-
-    def action_home(self) -> None:
-        if self._status.mode == "replay":
-            self._ask("home")
-            return
-        self._anchors = {**self._anchors, self._voice: getattr(self.state, self._voice).dropped}
-        self._soon()
-
-    def scroll_part(self, part: str, rows: int) -> None:
-        """Scroll a stream's pane; at its end it follows again. The place is pinned by character, so new text does not move it."""
-        if part not in ("planner", "reactor"):
-            return
-        stream = getattr(self.state, part)
-        text, rect = stream.text, self.arrangement().parts[part]
-        room, height = rect.width - 3, tail_height(self.state, part, rect.height)
-        shown = last_rows(text, room, height)
-        last = shown[0].offset if shown else 0
-        at = self._anchors[part] - stream.dropped if part in self._anchors else last
-        if rows < 0:
-            at = rows_before(text, room, -rows, max(0, at))
-        else:
-            following = last_rows(text[: max(0, at)] + text[max(0, at) :], room, 10_000)
-            place = next((i for i, row in enumerate(following) if row.offset >= at), len(following) - 1)
-            at = following[min(len(following) - 1, place + rows)].offset if following else 0
-        anchors = {name: value for name, value in self._anchors.items() if name != part}
-        if at < last:
-            anchors[part] = at + stream.dropped
-        self._anchors = anchors
-        self._soon()
-
-    def click_part(self, part: str, x: int, y: int) -> None:
-        """A click on the timeline goes to that tick; a click on a pane makes it the one keys scroll."""
-        if part in ("planner", "reactor"):
-            self._voice = part
-        elif part == "meter" and self._status.mode == "replay" and y >= 3:
-            overview = self.source.overview
-            if overview is not None:
-                layout = self.arrangement()
-                found = track(overview.ticks, layout.width - LABEL - 10)
-                self._ask("jump", str(tick_at(found, x - LABEL - 1)))
-        elif part == "card" and self._card == "result":
-            self._open("result")
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        for command in COMMANDS:
-            if command.action in ("palette", "find") or command.action.startswith("scroll"):
-                continue
-            name, _, argument = command.action.partition("(")
-            method = getattr(self, f"action_{name}")
-            call = (lambda method=method, argument=argument: method(argument.strip("')"))) if argument else method
-            yield SystemCommand(f"{command.help[:1].upper()}{command.help[1:]}", f"key {command.label}", call)
-        for name in LOOKS:
-            yield SystemCommand(f"Look: {name}", "colours of the screen", lambda name=name: self.set_look(name))
 
     # Failing: one line, exit code 1, traceback without locals in the log.
 
@@ -653,7 +518,8 @@ class DeskApp(App[None]):
         try:
             self.run()
         finally:
-            self.source.close()
+            for source in self.sources:
+                source.close()
         code = self.return_code or 0
         if self._exception is not None or self._failed:
             code = 1
@@ -669,17 +535,8 @@ def _ascii_wanted() -> bool:
     return "utf" not in encoding.lower() or wanted[:2] in ("zh", "ja", "ko")
 
 
-def _file_word(name: str) -> str:
-    return "".join(char for char in Path(name).stem if char.isalnum() or char in "-_")[:40] or "game"
-
-
-def run_screen(source: Source, *, look: str | None = None, ascii: bool | None = None, fps: float | None = None, **options: Any) -> int:
-    """Show `source` in this terminal until the person leaves; return the exit code."""
+def run_screen(source: Source | Sequence[Source], *, look: str | None = None, ascii: bool | None = None, fps: float | None = None, **options: Any) -> int:
+    """Show one source, or up to three side by side, in this terminal until the person leaves; return the exit code."""
     return DeskApp(source, look=look, ascii=ascii, fps=fps, **options).run_desk()
-
-
-def picture(app: DeskApp) -> str:
-    """Return the screen of a running app as plain text."""
-    return "\n".join(app.screen_text())
 
 

@@ -134,7 +134,7 @@ def _where_time_went(state: ViewState, look: Look) -> list[list[Run]]:
         rows.append([("reactor  ", look.dim), (f"{state.reactor.total_tokens:,} tokens", look.voice["reactor"]), (f"   {mean:,.0f} a tick of {state.reactive_budget or 0:,}", look.text)])
     both = state.changed + state.followed
     if both:
-        rows.append([("guidance ", look.dim), (f"followed {state.followed} of {both} fitting plan lines, went another way {state.changed} times", look.text)])
+        rows.append([("guidance ", look.dim), (f"followed {state.followed} of {both} fitting plan lines, went another way {state.changed} time{'' if state.changed == 1 else 's'}", look.text)])
     if state.faults:
         rows.append([("faults   ", look.dim), (f"{state.faults}", look.strong["default"])])
     return rows

@@ -14,9 +14,10 @@ from replays.notes import KIND, RANK
 from replays.reduce import Note, ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish
-from rtdesk.tui.views import Overview, View
+from rtdesk.tui.views import Overview as Past
+from rtdesk.tui.views import View
 
-__all__ = ["Track", "event_rows", "history_rows", "plot_rows", "tick_at", "track"]
+__all__ = ["LABEL", "Past", "Track", "acted_runs", "event_rows", "history_rows", "past_of", "plot_rows", "score_runs", "tick_at", "total", "track"]
 
 LABEL = 8
 """Columns of the rows' labels."""
@@ -66,29 +67,34 @@ def total(state: ViewState, view: View) -> int:
     return max(known or 0, state.tick + 1, 20)
 
 
+def past_of(state: ViewState, view: View) -> Past:
+    """Return what the rows are made of: the whole recording where it is known, else what has been so far."""
+    history = state.history
+    return view.overview or Past(acted=history.acted, marks=history.marks, scores=tuple(history.scores), ticks=total(state, view))
+
+
 def history_rows(state: ViewState, view: View, look: Look, width: int, rows: int) -> list[Row]:
     """Return three aligned rows (score, events, acted), or one with score and events side by side."""
-    past = view.overview or Overview(acted=state.history.acted, marks=state.history.marks, scores=tuple(state.history.scores), ticks=total(state, view))
+    past = past_of(state, view)
     figure = f"{state.score:g}"
     if rows < 3:
         return [_single(state, past, look, width, figure)]
     found = track(past.ticks, width - LABEL - 10)
-    ahead = view.overview is not None
-    score: list[Run] = [("score   ", look.dim), *_score(past, found, look, state, ahead, view), ("  " + figure, look.bright)]
+    ahead = past is view.overview
+    score: list[Run] = [("score   ", look.dim), *score_runs(past, found, look, state, ahead=ahead, high=_ceiling(view)), ("  " + figure, look.bright)]
     events = [("events  ", look.dim), *_events(past, found, look, state, ahead)]
-    acted = [("acted   ", look.dim), *_acted(past, found, look, state, ahead)]
+    acted = [("acted   ", look.dim), *acted_runs(past, found, look, state, ahead=ahead)]
     return [finish(((" ", look.base), *row), width, look) for row in (score, events, acted)]
 
 
-def _single(state: ViewState, past: Overview, look: Look, width: int, figure: str) -> Row:
+def _single(state: ViewState, past: Past, look: Look, width: int, figure: str) -> Row:
     half = width // 2 - 12
     plot, line = track(past.ticks, max(8, half)), track(past.ticks, max(8, half))
-    empty = View()
-    runs: list[Run] = [(" score ", look.dim), *_score(past, plot, look, state, False, empty), (f" {figure:<5}", look.bright), ("events ", look.dim)]
+    runs: list[Run] = [(" score ", look.dim), *score_runs(past, plot, look, state), (f" {figure:<5}", look.bright), ("events ", look.dim)]
     return finish((*runs, *_events(past, line, look, state, False)), width, look)
 
 
-def _values(past: Overview, found: Track) -> list[float]:
+def _values(past: Past, found: Track) -> list[float]:
     """Return the score at the end of each column's last tick."""
     out: list[float] = []
     i, value = 0, 0.0
@@ -102,14 +108,18 @@ def _values(past: Overview, found: Track) -> list[float]:
     return out
 
 
-def _score(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool, view: View) -> list[Run]:
+def _ceiling(view: View) -> float:
+    """Return the score a full bar stands for at least, so that early points do not fill the row."""
+    return view.spec.points_max / 2 if view.spec is not None and view.spec.points_max < 60 else 1.0
+
+
+def score_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False, high: float = 1.0) -> list[Run]:
+    """Return the score as a row of bars; `high` is what a full bar stands for at least, `ahead` shows what is still to come."""
     upto = found.columns if ahead else found.column(max(0, state.tick))
-    values = _values(past, found)
-    low, high = min((*values[:upto], 0.0)), max((*values[:upto], 1.0))
-    if view.spec is not None and not ahead and low >= 0 and view.spec.points_max < 60:
-        high = max(high, min(view.spec.points_max, 2 * high))
+    values = _values(past, found)[:upto]
+    low, high = min((*values, 0.0)), max((*values, high, 1.0))
     bars = look.signs.bars
-    text = "".join(bars[1 + round((value - low) / (high - low) * (len(bars) - 2))] for value in values[:upto])
+    text = "".join(bars[1 + round((value - low) / (high - low) * (len(bars) - 2))] for value in values)
     return _past_and_future(text, look.plot, found, state, look, ahead)
 
 
@@ -121,7 +131,7 @@ def _past_and_future(text: str, style: Style, found: Track, state: ViewState, lo
     return [(text[:cursor], style), (text[cursor : cursor + 1], look.notice), (text[cursor + 1 :], look.faint)]
 
 
-def _events(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
+def _events(past: Past, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
     upto = found.columns if ahead else found.column(max(0, state.tick)) + max(1, found.wide)
     cursor = found.column(max(0, state.tick)) if ahead else -1
     runs: list[Run] = []
@@ -141,7 +151,8 @@ def _events(past: Overview, found: Track, look: Look, state: ViewState, ahead: b
     return runs
 
 
-def _acted(past: Overview, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
+def acted_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False) -> list[Run]:
+    """Return who acted, by colour and by height."""
     signs = {"upper": look.signs.upper, "lower": look.signs.lower, "block": look.signs.block, "bang": "!"}
     cursor = found.column(max(0, state.tick)) if ahead else -1
     runs: list[Run] = []
@@ -163,7 +174,7 @@ def _acted(past: Overview, found: Track, look: Look, state: ViewState, ahead: bo
 def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     """Return a plot of the score over the ticks: `height` rows, the last one the axis."""
     found = track(total(state, view), width - 8)
-    past = Overview(scores=tuple(state.history.scores), ticks=found.ticks)
+    past = Past(scores=tuple(state.history.scores), ticks=found.ticks)
     values = _values(past, found)[: found.column(max(0, state.tick)) + 1 if state.tick >= 0 else 0]
     top = max((*values, 1.0))
     step = next((one for one in (1, 2, 4, 5, 10, 20, 25, 50, 100, 200, 500, 1000, 5000) if top / one <= max(1, height - 1)), 10_000)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["MINIMUM", "PARTS", "Layout", "Rect", "arrange"]
+__all__ = ["MINIMUM", "PARTS", "Layout", "Rect", "arrange", "largest_cell"]
 
 PARTS = ("head", "left", "planner", "reactor", "meter", "foot")
 
@@ -85,3 +85,12 @@ def _scale(width: int, body: int, columns: int, rows: int) -> tuple[tuple[int, i
             if 1 + down * rows + axes + 4 + (down > 1) + 20 * (down > 3) <= body:
                 return (across, down), axes
     return (2, 1), False
+
+
+def largest_cell(room: tuple[int, int], columns: int, rows: int) -> tuple[tuple[int, int], bool]:
+    """Return the largest cell with which a board fits into `room` (columns, rows), and whether axes fit as well."""
+    for across, down in SCALES:
+        for axes in (True, False):
+            if across * columns + 3 * axes <= room[0] and down * rows + axes <= room[1]:
+                return (across, down), axes
+    return SCALES[-1], False

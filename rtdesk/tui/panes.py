@@ -22,13 +22,13 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import Line, last_rows, rows_at
 
-__all__ = ["planner_pane", "reactor_pane", "tail_height"]
+__all__ = ["answer_row", "planner_head", "planner_pane", "planner_pins", "reactor_pane", "tail_height", "tail_rows"]
 
 
 def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     stream = state.planner
-    rows = [_planner_head(state, look, width)]
-    pins = _planner_pins(state, look, width)
+    rows = [planner_head(state, look, width)]
+    pins = planner_pins(state, look, width)
     rows += pins[: _pin_count(height)]
     if stream.segments:
         rows.append(_segments(stream, look, width))
@@ -36,7 +36,7 @@ def planner_pane(state: ViewState, view: View, look: Look, width: int, height: i
 
 
 def reactor_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
-    rows = [_reactor_head(state, look, width), _answer(state, look, width)]
+    rows = [_reactor_head(state, look, width), answer_row(state, look, width)]
     return _with_tail(rows, state, state.reactor, view, look, width, height, "reactor")
 
 
@@ -60,7 +60,7 @@ def _clock(state: ViewState, at: int | None, t_ns: int | None = None) -> str:
     return "?"
 
 
-def _planner_head(state: ViewState, look: Look, width: int) -> Row:
+def planner_head(state: ViewState, look: Look, width: int) -> Row:
     stream = state.planner
     count = f"{stream.tokens:>6,} tok" if width >= 44 else f"{stream.tokens:>6,}"
     if stream.generation < 0:
@@ -83,7 +83,7 @@ def _pin(look: Look, voice: str, word: str, runs: Sequence[Run], width: int, *, 
     return finish((bar, label, *runs), width, look)
 
 
-def _planner_pins(state: ViewState, look: Look, width: int) -> list[Row]:
+def planner_pins(state: ViewState, look: Look, width: int) -> list[Row]:
     pins = state.pins
     plan = pins.best if pins.best is not None else state.plan
     word = "best" if plan is pins.best else "plan"
@@ -191,7 +191,7 @@ def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
     return rule(look, "reactor", "reactor", notes, count, width)
 
 
-def _answer(state: ViewState, look: Look, width: int) -> Row:
+def answer_row(state: ViewState, look: Look, width: int) -> Row:
     answer = state.answer
     if answer is None:
         word = look.signs.wait if state.woke is not None else "not yet"
@@ -217,11 +217,11 @@ def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: Vie
     else:
         # What the reactor said last tick is old news until it wakes again.
         old = voice == "reactor" and state.woke is None
-        rows += _tail(stream, view.anchors.get(voice), look, width, count, voice, old)
+        rows += tail_rows(stream, view.anchors.get(voice), look, width, count, voice, old)
     return rows
 
 
-def _tail(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool) -> list[Row]:
+def tail_rows(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool) -> list[Row]:
     text = stream.text
     room = width - 3
     follow = anchor is None

@@ -21,7 +21,7 @@ from rtdesk.tui.panes import planner_pane, reactor_pane
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.views import View
 
-__all__ = ["PART", "scene"]
+__all__ = ["PART", "decided_row", "draw_game", "fact_rows", "foot", "head", "overlay", "scene"]
 
 _VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "policy": "planner", "human": "person", "default": "default"}
 _SOURCE = {"forced": "reactor, forced", "human": "you", "plan": "plan", "program": "program"}
@@ -105,9 +105,9 @@ def left(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     width = rect.width - 1
     title = view.spec.title.lower() if view.spec is not None else "board"
     rows = [rule(look, "", "board" if view.spec is None else title, (), "", width)]
-    rows += _board(state, view, look, layout, width)
-    facts = _facts(state, view, look, width)
-    decided = _decided(state, view, look, width)
+    rows += draw_game(state, view, look, layout, width)
+    facts = fact_rows(state, view, look, width)
+    decided = decided_row(state, view, look, width)
     room = rect.height - len(rows)
     if room > 1 + len(facts):
         rows.append(blank(width, look))
@@ -124,7 +124,7 @@ def left(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     return [(*row, (" ", look.base)) for row in _exact(rows, Rect(0, 0, width, rect.height), look)]
 
 
-def _board(state: ViewState, view: View, look: Look, layout: Layout, width: int) -> list[Row]:
+def draw_game(state: ViewState, view: View, look: Look, layout: Layout, width: int) -> list[Row]:
     board = view.board
     if board is None:
         rows = 8 * layout.cell[1] + layout.axes
@@ -169,7 +169,7 @@ def overlay(state: ViewState, view: View) -> Overlay:
     return Overlay(tuple(path[:10]), holds, arrow, letter, voice)
 
 
-def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
+def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
     answer, last = state.answer, state.last
     span = window(state, view)
@@ -189,7 +189,7 @@ def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
     )
 
 
-def _facts(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
     def pair(word: str, value: str, voice: str = "") -> list[Run]:
         return [(f" {word} ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
 

@@ -1,0 +1,271 @@
+"""What keys and mouse do. A mixin of the app: every action is here, drawing is in `app`.
+
+Commands go to every source on the screen (runs side by side move in step); scrolling is a command to a part, not a matter of
+focus, so nothing on the screen ever swallows a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from textual.app import SystemCommand
+
+from replays.reduce import ViewState
+from rtdesk.tui.history import LABEL, tick_at, track
+from rtdesk.tui.keys import COMMANDS, FIND
+from rtdesk.tui.looks import LOOKS
+from rtdesk.tui.panes import tail_height
+from rtdesk.tui.shots import screen_svg
+from rtdesk.tui.source import Source
+from rtdesk.tui.views import Status
+from rtdesk.tui.wrap import last_rows, rows_before
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.screen import Screen
+
+    from rtdesk.tui.layout import Layout
+
+__all__ = ["Actions"]
+
+
+class Actions:
+    """Needs an app around it that has what is named here."""
+
+    if TYPE_CHECKING:
+        source: Source
+        sources: tuple[Source, ...]
+
+        @property
+        def state(self) -> ViewState: ...
+
+        shots: Path
+        screen_stack: list[Any]
+        _anchors: dict[str, int]
+        _card: str
+        _human: tuple[str, ...]
+        _jump: str
+        _prompts: bool
+        _status: Status
+        _until: str | None
+        _voice: str
+        look: Any
+        say: Callable[[str], None]
+        set_look: Callable[[str], None]
+        arrangement: Callable[[], Layout]
+        action_command_palette: Callable[[], None]
+        _leave: Callable[[int], None]
+        _open: Callable[[str], None]
+        _soon: Callable[[], None]
+
+    # Keys. An open dialog or card switches the game's keys off.
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if len(self.screen_stack) > 1:
+            return False
+        if action in ("close", "pick"):
+            return bool(self._card) and (action == "close" or self._card == "find")
+        if self._card == "find":
+            return action in ("find", "leave")
+        return not (self._card and action in ("move", "digit", "jump"))
+
+    def _ask(self, what: str, value: str = "") -> None:
+        answer = self.source.command(what, value)
+        for other in self.sources[1:]:
+            if what == "find":
+                # They are runs of one level: the others go to the tick the first has found.
+                tick = getattr(self.source, "tick", None)
+                other.command("jump", str(tick if tick is not None else self.state.tick))
+            else:
+                other.command(what, value)
+        self._status = self.source.status
+        self._soon()
+        self.say(answer)
+
+    def action_pause(self) -> None:
+        self._until = None
+        self._ask("pause")
+
+    def action_step(self) -> None:
+        self._ask("step")
+
+    def action_slow(self, direction: str) -> None:
+        self._pace_by("slow", direction)
+
+    def action_faster(self) -> None:
+        self._pace_by("faster")
+
+    def action_slower(self) -> None:
+        self._pace_by("slower")
+
+    def _pace_by(self, what: str, value: str = "") -> None:
+        if self._status.paceable:
+            self._ask(what, value)
+        else:
+            self.say("in wall time the pace is the clock's")
+
+    def action_bookmark(self) -> None:
+        self._ask("bookmark")
+
+    def action_restart(self) -> None:
+        self._again("restart")
+
+    def action_next_seed(self) -> None:
+        self._again("next-seed")
+
+    def _again(self, what: str) -> None:
+        if self._card == "result":
+            self._open("result")
+        self._ask(what)
+
+    def action_move(self, letter: str) -> None:
+        if letter in self._human:
+            self._ask("key", letter)
+
+    def action_tick(self, count: int) -> None:
+        if self._status.mode == "replay":
+            self._ask("tick", str(count))
+
+    def action_digit(self, digit: str) -> None:
+        if self._status.mode == "replay":
+            self._jump = (self._jump + digit)[:7] if digit else self._jump[:-1]
+            self._soon()
+
+    def action_jump(self) -> None:
+        if self._jump:
+            tick, self._jump = self._jump, ""
+            self._ask("jump", tick)
+
+    def action_find(self) -> None:
+        self._open("find")
+
+    def action_pick(self, key: str) -> None:
+        kind = next((kind for sign, kind, _ in FIND if sign == key), "")
+        self._open("find")
+        if self._status.mode == "replay":
+            self._ask("find", kind)
+            return
+        self._until = kind
+        self.say(f"runs on until the next {kind or 'event'}")
+        if self._status.play == "paused":
+            self._ask("pause")
+
+    def action_help(self) -> None:
+        self._open("help")
+
+    def action_log(self) -> None:
+        self._open("log")
+
+    def action_close(self) -> None:
+        self._open(self._card)
+
+    def action_prompts(self) -> None:
+        self._prompts = not self._prompts
+        self._soon()
+
+    def action_palette(self) -> None:
+        self.action_command_palette()
+
+    def action_look(self) -> None:
+        self.set_look(LOOKS[(LOOKS.index(self.look.name) + 1) % len(LOOKS)])
+
+    def action_shot(self) -> None:
+        header = self.state.header
+        name = f"rtdesk-{_file_word(header.game) if header else 'desk'}-t{max(0, self.state.tick)}.svg"
+        path = self.shots / name
+        try:
+            path.write_text(screen_svg(cast("App[Any]", self)), encoding="utf-8")
+        except OSError as error:
+            self.say(f"no screenshot: {error}")
+        else:
+            self.say(f"screenshot: {path}")
+
+    def action_leave(self) -> None:
+        self._leave(0)
+
+    def action_help_quit(self) -> None:
+        self._leave(0)
+
+    async def action_quit(self) -> None:
+        self._leave(0)
+
+    # Scrolling: a command to a part, not a matter of focus.
+
+    def action_other(self) -> None:
+        self._voice = "reactor" if self._voice == "planner" else "planner"
+        self.say(f"scrolling the {self._voice}")
+
+    def action_scroll(self, rows: int) -> None:
+        self.scroll_part(self._voice, rows)
+
+    def action_scroll_page(self, pages: int) -> None:
+        if self._status.mode == "replay":
+            self._ask("tick", str(10 * pages))
+            return
+        rect = self.arrangement().parts[self._voice]
+        self.scroll_part(self._voice, pages * max(1, tail_height(self.state, self._voice, rect.height) - 1))
+
+    def action_follow(self) -> None:
+        if self._status.mode == "replay" and not self._anchors:
+            self._ask("end")
+        self._anchors = {}
+        self._soon()
+
+    def action_home(self) -> None:
+        if self._status.mode == "replay":
+            self._ask("home")
+            return
+        self._anchors = {**self._anchors, self._voice: getattr(self.state, self._voice).dropped}
+        self._soon()
+
+    def scroll_part(self, part: str, rows: int) -> None:
+        """Scroll a stream's pane; at its end it follows again. The place is pinned by character, so new text does not move it."""
+        if part not in ("planner", "reactor"):
+            return
+        stream = getattr(self.state, part)
+        text, rect = stream.text, self.arrangement().parts[part]
+        room, height = rect.width - 3, tail_height(self.state, part, rect.height)
+        shown = last_rows(text, room, height)
+        last = shown[0].offset if shown else 0
+        at = self._anchors[part] - stream.dropped if part in self._anchors else last
+        if rows < 0:
+            at = rows_before(text, room, -rows, max(0, at))
+        else:
+            following = last_rows(text[: max(0, at)] + text[max(0, at) :], room, 10_000)
+            place = next((i for i, row in enumerate(following) if row.offset >= at), len(following) - 1)
+            at = following[min(len(following) - 1, place + rows)].offset if following else 0
+        anchors = {name: value for name, value in self._anchors.items() if name != part}
+        if at < last:
+            anchors[part] = at + stream.dropped
+        self._anchors = anchors
+        self._soon()
+
+    def click_part(self, part: str, x: int, y: int) -> None:
+        """A click on the timeline goes to that tick; a click on a pane makes it the one keys scroll."""
+        if part in ("planner", "reactor"):
+            self._voice = part
+        elif part == "meter" and self._status.mode == "replay" and y >= 3:
+            overview = self.source.overview
+            if overview is not None:
+                layout = self.arrangement()
+                found = track(overview.ticks, layout.width - LABEL - 10)
+                self._ask("jump", str(tick_at(found, x - LABEL - 1)))
+        elif part == "card" and self._card == "result":
+            self._open("result")
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        for command in COMMANDS:
+            if command.action in ("palette", "find") or command.action.startswith("scroll"):
+                continue
+            name, _, argument = command.action.partition("(")
+            method = getattr(self, f"action_{name}")
+            call = (lambda method=method, argument=argument: method(argument.strip("')"))) if argument else method
+            yield SystemCommand(f"{command.help[:1].upper()}{command.help[1:]}", f"key {command.label}", call)
+        for name in LOOKS:
+            yield SystemCommand(f"Look: {name}", "colours of the screen", lambda name=name: self.set_look(name))
+
+
+def _file_word(name: str) -> str:
+    return "".join(char for char in Path(name).stem if char.isalnum() or char in "-_")[:40] or "game"

@@ -1,0 +1,120 @@
+"""Runs side by side: two players of a match, or up to three recordings of one level, in step. Pure.
+
+Each side is a column: its board, who decided, its agent's pinned lines and tail. The meter is one, the clock being one; below it
+stand the score race and who acted, a row a side. The parts keep their names and widgets: `left`, `planner` and `reactor` are the
+first, second and third column here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from replays.clean import one_line
+from replays.reduce import ViewState
+from rtdesk.tui.history import LABEL, Past, acted_runs, past_of, score_runs, track
+from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
+from rtdesk.tui.looks import Look
+from rtdesk.tui.meter import meter_rows
+from rtdesk.tui.panes import answer_row, planner_head, planner_pins, tail_rows
+from rtdesk.tui.runs import Row, Run, blank, finish, rule
+from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
+from rtdesk.tui.views import View
+
+__all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "sides_scene"]
+
+COLUMNS = ("left", "planner", "reactor")
+MOST = len(COLUMNS)
+
+
+class Side(NamedTuple):
+    """One run, as the scene needs it."""
+
+    state: ViewState
+    view: View
+
+
+def arrange_sides(width: int, height: int, boards: Sequence[tuple[int, int]]) -> Layout:
+    """Return the layout of a screen of `width` x `height` for boards of (columns, rows) cells, side by side."""
+    if width < MINIMUM[0] or height < MINIMUM[1]:
+        return arrange(width, height)
+    count = len(boards)
+    tall = height >= 32
+    meter = 4 + 2 * count if tall else 3 + count
+    body = height - 2 - meter
+    columns = max(one for one, _ in boards)
+    rows = max(one for _, one in boards)
+    cell, axes = largest_cell((width // count - 4, body - 7 if tall else body - 4), columns, rows)
+    nothing = Rect(0, 0, 0, 0)
+    parts = {"head": Rect(0, 0, width, 1), "left": nothing, "planner": nothing, "reactor": nothing}
+    for i in range(count):
+        start, end = width * i // count, width * (i + 1) // count
+        parts[COLUMNS[i]] = Rect(start, 1, end - start, body)
+    parts["meter"] = Rect(0, 1 + body, width, meter)
+    parts["foot"] = Rect(0, height - 1, width, 1)
+    return Layout(width, height, cell, axes, parts, 3 if tall else 1)
+
+
+def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, list[Row]]:
+    """Return every part's rows."""
+    first = sides[0]
+    if layout.small:
+        return {part: head(first.state, first.view, look, layout) if part == "head" else [] for part in layout.parts}
+    parts = {"head": head(first.state, first.view, look, layout), "foot": foot(first.state, first.view, look, layout)}
+    for name, side in zip(COLUMNS, sides):
+        parts[name] = _column(side, look, layout, layout.parts[name], number=COLUMNS.index(name))
+    parts["meter"] = _meter(sides, look, layout)
+    return {part: parts.get(part, []) for part in layout.parts}
+
+
+def _name(side: Side, number: int) -> str:
+    header = side.state.header
+    return one_line(header.agent, 24) if header is not None else f"side {number + 1}"
+
+
+def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
+    state, view = side
+    width = rect.width - 1
+    header = state.header
+    backends = dict.fromkeys(one_line(one.title or one.spec, 30) for one in header.backends.values()) if header is not None else {}
+    rows = [rule(look, "", _name(side, number), (" + ".join(backends),), f"score {state.score:g}", width)]
+    rows += draw_game(state, view, look, layout, width)
+    rows.append(decided_row(state, view, look, width))
+    facts = fact_rows(state, view, look, width)
+    room = rect.height - len(rows)
+    rows += facts[: 2 if room < 9 else 3]
+    room = rect.height - len(rows)
+    if header is not None and "planner" in header.backends and room >= 2:
+        rows.append(planner_head(state, look, width))
+        rows += planner_pins(state, look, width)[: 1 if room < 5 else 2]
+    if header is not None and "reactor" in header.backends and rect.height - len(rows) >= 1:
+        rows.append(answer_row(state, look, width))
+    room = rect.height - len(rows)
+    if room > 0:
+        voice = "planner" if header is not None and "planner" in header.backends else "reactor"
+        stream = state.planner if voice == "planner" else state.reactor
+        rows += tail_rows(stream, None, look, width, room, voice, False)
+    rows = rows[: rect.height] + [blank(width, look)] * (rect.height - len(rows))
+    return [(*row, (" ", look.base)) for row in rows]
+
+
+def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
+    rect = layout.parts["meter"]
+    # The side that thinks tells the time: a person's own has no marks to show.
+    shown = next((side for side in sides if side.state.header is not None and side.state.header.backends), sides[0])
+    rows = meter_rows(shown.state, shown.view, look, rect.width)
+    ticks = max(past_of(side.state, side.view).ticks for side in sides)
+    found = track(ticks, rect.width - LABEL - 10)
+    top = max((value for side in sides for _, value, _ in past_of(side.state, side.view).scores), default=1.0)
+    if layout.history >= 3:
+        rows.append(blank(rect.width, look))
+    lines: list[Row] = []
+    for number, side in enumerate(sides):
+        past: Past = past_of(side.state, side.view)
+        label = f" {_name(side, number)[: LABEL - 1]:<{LABEL}}"
+        figure: Run = (f"  {side.state.score:g}", look.bright)
+        lines.append(finish(((label, look.dim), *score_runs(past, found, look, side.state, high=top), figure), rect.width, look))
+        if layout.history >= 3:
+            lines.append(finish(((" " * (LABEL + 1), look.dim), *acted_runs(past, found, look, side.state)), rect.width, look))
+    rows += lines
+    return rows[: rect.height] + [blank(rect.width, look)] * (rect.height - len(rows))
