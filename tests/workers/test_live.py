@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_paced_run_has_the_same_log_as_an_unpaced_one(file: Path) -> None:
     times = [event.t_ns / 1e9 for event in log if isinstance(event, ev.Step)]
     assert times[0] > 0.12
     # Ticks end on a grid of an eighth of a second; a machine that is busy may lose the grid, and never runs ahead of it.
-    assert all(later - earlier > 0.06 for earlier, later in zip(times, times[1:]))
+    assert all(later - earlier > 0.06 for earlier, later in pairwise(times))
     tokens = [event.meas["arrivals"] for event in log if isinstance(event, ev.Token) and event.stream == "planner"]
     assert sum(len(arrivals) for arrivals in tokens) > 8
 
@@ -299,7 +300,7 @@ def test_no_descriptor_and_no_process_is_left_when_a_start_fails(tmp_path: Path,
     monkeypatch.setattr(Part, "start", refuse)
     before = len(os.listdir("/proc/self/fd"))
     run = LiveRun(metronome(tmp_path))
-    with pytest.raises(WorkerError, match="a process could not be started: .*; free memory or processes and try again"):
+    with pytest.raises(WorkerError, match=r"a process could not be started: .*; free memory or processes and try again"):
         run.start()
     gone(started, seconds=5)
     assert len(os.listdir("/proc/self/fd")) <= before + 1
@@ -436,7 +437,7 @@ def test_wall_pause_takes_effect_at_the_tick_end_and_moves_the_deadlines(tmp_pat
         live.run.command("quit")
         log = live.play()
     deadlines = [event.deadline_ns for event in log if isinstance(event, ev.Tick)]
-    gaps = [(later - earlier) / 1e9 for earlier, later in zip(deadlines, deadlines[1:])]  # type: ignore[operator]
+    gaps = [(later - earlier) / 1e9 for earlier, later in pairwise(deadlines)]  # type: ignore[operator]
     assert sum(gap > 0.0501 for gap in gaps) == 1
     assert max(gaps) < stood + 0.1
     [fault] = [event for event in log if isinstance(event, ev.Fault)]
