@@ -79,7 +79,7 @@ def read_notes(guidance: str) -> Notes:
             continue
         if k < len(whole):
             text += "\n"
-        if text.startswith("B") or text.startswith("I"):
+        if text.startswith(("B", "I")):
             lines.append((text, made_for, finished))
         elif text.startswith("GOAL"):
             goal = _whole(text[5:]) or goal

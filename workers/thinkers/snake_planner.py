@@ -17,9 +17,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from itertools import pairwise
 from typing import Any
 
-from workers.thinkers.snake_search import FAR, LETTERS, Node, Tree, lost
+from workers.thinkers.snake_search import LETTERS, Node, Tree, lost
+from workers.thinkers.snake_words import look, spelled, turns, worth
 
 __all__ = ["plan"]
 
@@ -38,23 +40,18 @@ DEEPER, DEEPEST = 4, 28
 """Turns added when all lines of that length were looked at, and turns where that ends."""
 SUMMARY_EVERY = 40
 """Positions looked on from between one summary and the next."""
+SPELLED = 8
+"""Cells up to which the body is listed; a longer one is told by the way from head to tail."""
 INSTEAD = 6
 """Positions looked on from behind each first move that is not the plan's."""
 
-_WORTH = {worth: f"{worth / 100:.2f}" for worth in range(-2000, 2500)}
-_BLOCKED = {
-    "wall": ("is the wall", "are walls"),
-    "obstacle": ("is an obstacle", "are obstacles"),
-    "body": ("bites my body", "bite my body"),
-    "apple on my tail": ("bites my tail, held in place by an apple", ""),
-}
 _APPROACH = (
-    "My approach: first the way to each apple, then a search turn by turn. A position is worth its apples, each losing 4 percent for every turn before "
+    "Now I search turn by turn. A position is worth its apples, each losing 4 percent for every turn before "
     "it; plus 0.04 for each open cell; minus 0.06 for each step to the next apple (8 if none is in time); minus 0.30 if my tail is cut off, and then "
     "0.35 for each cell the room is too small for me. A line gains 0.10 for each turn it lasts."
 )
-_SHORT_VIEW = "That is the short view. Now the search, turn by turn.\n\n"
-_NO_APPLE = "So far no apple is to be had, and staying alive comes first.\n\n"
+_SHORT_VIEW = "That is the short view; where it leads to in the end I do not know yet.\n\n"
+_NO_APPLE = "So far no apple is to be had, and staying alive comes first.\n"
 _REMEMBERED = re.compile(r"Turn (\d+): ([LRUD]) to (\(\d+,\d+\))")
 
 
@@ -95,8 +92,7 @@ class _Mind:
         self.warned: set[str] = set()
         self.warnings: list[str] = []
         self.checked = ""
-        self.summed = 0
-        self.others: dict[str, Node] = {}
+        self.summed = self.explored = 0
         self._course = self._freely()
         self._side: Iterator[Step] | None = None
         self._end: Iterator[Step] | None = None
@@ -107,7 +103,7 @@ class _Mind:
             self._end = self._conclude()
         if self._end is not None:
             return next(self._end, None)
-        if self._side is None and self.node is not None and wish in ("check", "summarize", "explore"):
+        if self._side is None and self.line and wish in ("check", "summarize", "explore"):
             self._side = {"check": self._check, "summarize": self._summarize, "explore": self._explore}[wish]()
         for source in (self._side, self._course):
             step = next(source, None) if source is not None else None
@@ -120,8 +116,9 @@ class _Mind:
     def _freely(self) -> Iterator[Step]:
         """What the thinking is when nobody steers it."""
         yield from self._understand()
-        yield "plan", _APPROACH + (f" When turn {self.tree.end} comes only apples count.\n\n" if self.turn + DEPTH >= self.tree.end else "\n\n")
         yield from self._survey()
+        ends = self.turn + DEPTH >= self.tree.end
+        yield "plan", _APPROACH + (f" When turn {self.tree.end} comes only apples count.\n\n" if ends else "\n\n")
         yield from self._sweeps()
         if not self.tree.root.dead:
             yield from self._explore()
@@ -134,19 +131,23 @@ class _Mind:
         if len(body) == 1:
             yield "understand", where + "; I am one cell long.\n"
         else:
-            cells = " ".join([names[cell] for cell in body])
-            yield "understand", f"{where}. I am {len(body)} cells long, head first {cells}; the last one is free next turn unless I eat.\n"
+            if len(body) <= SPELLED:
+                trail = "head first " + " ".join([names[cell] for cell in body])
+            else:
+                way = {shift: letter for letter, shift in zip(LETTERS, tree.shift)}
+                trail = f"from my head by {''.join([way[after - cell] for cell, after in pairwise(body)])} to my tail at {names[body[-1]]}"
+            yield "understand", f"{where}. I am {len(body)} cells long, {trail}; the last one is free next turn unless I eat.\n"
         blocks = " ".join([names[x + tree.size * y] for x, y in view["obstacles"]])
         yield "understand", f"Walls are x or y = 0 and {tree.size - 1}; inside them {f'the obstacles are {blocks}' if blocks else 'nothing is in the way'}.\n"
-        foods = ", ".join([f"{names[cell]} for {_turns(gone - self.turn)}" for cell, gone in tree.root.foods])
-        yield "understand", f"Apples: {foods}.\n\n" if foods else "There is no apple to be seen, so I keep room around me.\n\n"
+        foods = ", ".join([f"{names[cell]} for {turns(gone - self.turn)}" for cell, gone in tree.root.foods])
+        yield "understand", f"Apples: {foods}. First the way to each.\n\n" if foods else "There is no apple to be seen, so I keep room around me.\n\n"
 
     def _survey(self) -> Iterator[Step]:
         """Look at the shortest way to each apple past the body as it lies, nearest first."""
         tree, root = self.tree, self.tree.root
         names, head = tree.names, root.body[0]
         for cell, gone in sorted(root.foods, key=lambda food: tree.distance(head, food[0])):
-            intro = f"Apple {names[cell]}, here for {_turns(gone - self.turn)}: "
+            intro = f"Apple {names[cell]}, here for {turns(gone - self.turn)}: "
             route = tree.route(cell)
             if not route:
                 yield "execute", f"{intro}no open way leads there while my body lies as it does.\n"
@@ -164,7 +165,14 @@ class _Mind:
             yield "execute", text + ("in reach, so that is safe enough.\n" if node.tail else "cut off, but there is room for all of me.\n")
             if node.score > self.score and len(route) <= tree.depth:
                 yield from self._record(node, cell)
-        yield "plan", _SHORT_VIEW if self.line else _NO_APPLE
+        if self.line:
+            yield "plan", _SHORT_VIEW
+            return
+        yield "plan", _NO_APPLE
+        node = tree.next_at(0)
+        if node is not None:
+            yield "execute", self._look(node)
+            yield from self._news(1)
 
     def _sweeps(self) -> Iterator[Step]:
         tree = self.tree
@@ -176,7 +184,7 @@ class _Mind:
             sweep += 1
             before = tree.expanded
             if sweep > 1:
-                yield "plan", f"Sweep {sweep}: {self.line} is worth {_WORTH[self.node.worth if self.node else 0]} at its end. Back to the top, for the best that I passed over.\n"
+                yield "plan", f"Sweep {sweep}: {self.line} is worth {worth(self.node)} at its end. Back to the top, for the best that I passed over.\n"
             for depth in range(tree.depth):
                 node = (tree.at(recalled[:depth]) if sweep == 1 and recalled else None) or tree.next_at(depth)
                 if node is None:
@@ -198,66 +206,13 @@ class _Mind:
                 yield from self._summarize()
 
     def _look(self, node: Node) -> str:
-        """Look on from a position, and say what is there; where there is one way only, look on from its end as well."""
         self.looks += 1
-        tree = self.tree
-        names, eaten = tree.names, node.eaten
-        where = f"Turn {node.turn} at {names[node.body[0]]}"
-        if node.path:
-            where += f", by {node.path}"
-        if eaten:
-            where += f" with {eaten} eaten"
-        ways = []
-        blocked: dict[str, list[str]] = {}
-        only: Node | None = None
-        for letter, block, child in tree.expand(node):
-            if child is None:
-                blocked.setdefault(block, []).append(letter)
-            else:
-                ways.append(self._way(letter, block, node, child))
-                only = child if not block else only
-        closed = [f"{' and '.join(letters)} {_BLOCKED[block][len(letters) > 1]}" for block, letters in blocked.items()]
-        if node.dead:
-            return f"{where}: {'; '.join(ways + closed)}. A dead end.\n"
-        if len(ways) > 1 or only is None:
-            return f"{where}: {'; '.join(ways + closed)}.\n"
-        forced = [self._step(only, eaten)]
-        after = ""
-        while len(only.path) < tree.depth and tree.forced(only):
-            letter, block, child = next(way for way in tree.expand(only) if way[2] is not None)
-            assert child is not None
-            if block:
-                after = f", then {self._way(letter, block, only, child)}{', a dead end' if only.dead else ''}"
-                break
-            forced.append(self._step(child, only.eaten))
-            only = child
-        after = after or f", {self._outlook(only)}, worth {_WORTH[only.worth]}"
-        return f"{where}: {', '.join(closed)}, so it must be {', then '.join(forced)}{after}.\n"
-
-    def _step(self, node: Node, eaten: int) -> str:
-        return f"{node.path[-1]}{' to the apple at ' if node.eaten > eaten else ' to '}{self.tree.names[node.body[0]]}"
-
-    def _way(self, letter: str, block: str, node: Node, child: Node) -> str:
-        """Say what one way on is worth, or why not to go on there."""
-        if block == "known":
-            return f"{letter} meets {child.path or 'the start'} again{', which is dead' if child.dead else ''}"
-        if block == "closed":
-            return f"{letter} to {self.tree.names[child.body[0]]} has no way out"
-        return f"{self._step(child, node.eaten)}, {self._outlook(child)}, worth {_WORTH[child.worth]}"
-
-    def _outlook(self, node: Node) -> str:
-        """Say what a position is worth something for: room, tail, next apple."""
-        near = f"an apple {node.near} away" if node.near < FAR else "no apple in time"
-        if node.tail:
-            return f"leaving {node.room} cells open and {near}"
-        if node.room < len(node.body):
-            return f"shut into {node.room} cell{'s' if node.room > 1 else ''} with {near}"
-        return f"leaving {node.room} cells open but my tail cut off and {near}"
+        return look(self.tree, node)
 
     def _news(self, gain: int) -> Iterator[Step]:
         """Write down what the last look changed: first moves found dead, and a better line if it gained enough."""
         tree = self.tree
-        for child in tree.root.children or ():
+        for child in (*(tree.root.children or ()), *tree.root.closed):
             if child.dead and child.path not in self.warned:
                 self.warned.add(child.path)
                 yield "check", self._warn(f"WARNING do not go {child.path} at turn {self.turn}: every way on is closed by turn {child.last + 1}.\n")
@@ -283,19 +238,8 @@ class _Mind:
         if goal is not None and goal != self.goal:
             yield "plan", f"GOAL target food {self.tree.names[goal]}.\n"
         self.goal = goal
-        self.verdict = f"It eats {node.eaten} and ends at worth {_WORTH[node.worth]} with {node.room} cells open{'' if node.tail else ', my tail cut off'}."
-        yield "execute", f"Best line so far: {self._spelled(node.path)}. {self.verdict}\n"
-
-    def _spelled(self, line: str, start: int = 0) -> str:
-        """Return the moves of a line from its `start`-th on, each with the turn and the cell it leads to."""
-        tree, turn = self.tree, self.turn
-        cell = tree.root.body[0]
-        out = []
-        for k, letter in enumerate(line):
-            cell += tree.shift[LETTERS.index(letter)]
-            if k >= start:
-                out.append(f"Turn {turn + k}: {letter} to {tree.names[cell]}")
-        return "; ".join(out)
+        self.verdict = f"It eats {node.eaten} and ends at worth {worth(node)} with {node.room} cells open{'' if node.tail else ', my tail cut off'}."
+        yield "execute", f"Best line so far: {spelled(self.tree, node.path)}. {self.verdict}\n"
 
     def _warn(self, warning: str) -> str:
         self.warnings.append(warning)
@@ -318,12 +262,14 @@ class _Mind:
             if not child.dead and child.path != self.line[:1]:
                 end = self.tree.best_from(child)
                 if len(end.path) > 1:
-                    lines.append(f"If at turn {self.turn + 1} I stand on {self.tree.names[child.body[0]]} instead: {self._spelled(end.path, 1)}.\n")
+                    lines.append(f"If at turn {self.turn + 1} I stand on {self.tree.names[child.body[0]]} instead: {spelled(self.tree, end.path, 1)}.\n")
         return lines
 
     def _explore(self) -> Iterator[Step]:
         """Look a little deeper behind the first moves that are not mine, in case one of them is made before this is read."""
         tree = self.tree
+        if self.explored == self.looks or self.looks >= MOST + 3 * INSTEAD:
+            return
         for child in tree.root.children or ():
             if child.dead or child.path == self.line[:1]:
                 continue
@@ -336,6 +282,7 @@ class _Mind:
                 if child.dead:
                     break
             yield from self._news(1)
+        self.explored = self.looks
         for line in self._instead():
             yield "explore", line
 
@@ -356,7 +303,8 @@ class _Mind:
         """No line survives: take the one that lasts longest, and of those the one that eats most."""
         node = self.tree.longest_lived()
         yield "check", f"Every line I can find ends by turn {self.tree.root.last + 1}. I take what can be had before that.\n"
-        yield from self._record(node)
+        if node.path:
+            yield from self._record(node)
 
     def _recalled(self) -> str:
         """Return the letters the remembered plan has left, if the snake is where that plan wants it now."""
@@ -376,11 +324,12 @@ class _Mind:
             if tree.root.children is None:
                 yield "execute", self._look(tree.root)
             node = tree.best() or tree.longest_lived()
-            yield from self._record(node)
+            if node.path:
+                yield from self._record(node)
         if not self.line:
             yield "conclude", f"Whatever I do at turn {self.turn} is the end, so I go straight on.\n\\boxed{{Turn {self.turn}: {self.view['direction']}}}\n"
             return
-        yield "conclude", f"Best line: {self._spelled(self.line)}. {self.verdict}\n"
+        yield "conclude", f"Best line: {spelled(self.tree, self.line)}. {self.verdict}\n"
         if self.goal is not None:
             yield "conclude", f"GOAL target food {tree.names[self.goal]}.\n"
         for text in (*self.warnings, *self._instead()):
@@ -395,6 +344,3 @@ class _Mind:
             idea = "to keep room around me until an apple comes within reach"
         yield "conclude", f"The main idea is {idea}.\n"
 
-
-def _turns(count: int) -> str:
-    return f"{count} more turn{'s' if count != 1 else ''}"

@@ -10,6 +10,7 @@ together with the sentence that says what was found.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any
 
@@ -37,34 +38,37 @@ Foods = tuple[tuple[int, int], ...]
 class Node:
     """One position of the search. Lines are read back through `parent`."""
 
-    __slots__ = ("alsos", "body", "children", "closed", "dead", "eaten", "foods", "gain", "heading", "last", "mask", "near", "open", "parent", "path", "room", "score", "tail", "turn", "worth")
+    __slots__ = (
+        "alsos", "body", "children", "closed", "dead", "eaten", "foods", "gain", "heading", "last",
+        "mask", "near", "open", "parent", "path", "room", "score", "tail", "turn", "worth",
+    )  # fmt: skip
 
-    def __init__(self, turn: int, heading: int, body: tuple[int, ...], mask: int, foods: Foods) -> None:
+    def __init__(self, turn: int, heading: int, body: tuple[int, ...], mask: int, foods: Foods, *, parent: Node | None, path: str, eaten: int, gain: int) -> None:
         self.turn = turn
         self.heading = heading
         self.body = body
         self.mask = mask
         self.foods = foods
-        self.eaten = 0
-        self.gain = 0
-        self.path = ""
-        self.parent: Node | None = None
-        self.alsos: list[Node] = []
+        self.parent = parent
+        self.path = path
+        """Letters that lead here from the root."""
+        self.eaten = eaten
+        self.gain = gain
+        """What the apples eaten are worth."""
+        self.alsos: tuple[Node, ...] = ()
         """Other positions that lead to this one."""
         self.children: list[Node] | None = None
         """Survivable positions one turn on; None until it was looked at."""
-        self.closed: list[Node] = []
+        self.closed: tuple[Node, ...] = ()
         """Positions one turn on that have no way out."""
         self.open = 0
         """Ways on that are not known to be dead."""
         self.dead = False
         self.last = turn
         """Latest turn a line through here was seen alive."""
-        self.room = 0
+        # Set by `Tree.appraise`: cells of room, whether the tail is among them, steps to the next apple, worth, and worth of the line.
+        self.room = self.near = self.worth = self.score = 0
         self.tail = True
-        self.near = FAR
-        self.worth = 0
-        self.score = 0
 
 
 class Tree:
@@ -83,7 +87,7 @@ class Tree:
         self.walls = ~floor
         self.floor = floor & ~self.obstacles
         self.shift = (-1, 1, size, -size)
-        self.names = [f"({cell % size},{cell // size})" for cell in range(size * size)]
+        self.names, self._steps = _table(size)
         turn = view["turn"]
         self.end = max_ticks
         self.deepest = max(1, max_ticks - turn)
@@ -93,7 +97,7 @@ class Tree:
         for cell in body:
             mask |= 1 << cell
         foods = tuple((x + size * y, turn + life) for x, y, life, _ in view["foods"])
-        self.root = Node(turn, LETTERS.index(view["direction"]), body, mask, foods)
+        self.root = Node(turn, LETTERS.index(view["direction"]), body, mask, foods, parent=None, path="", eaten=0, gain=0)
         self.appraise(self.root)
         self.expanded = 0
         self._count = 0
@@ -104,46 +108,47 @@ class Tree:
 
     def distance(self, a: int, b: int) -> int:
         """Return the steps between two cells on an empty board."""
-        size = self.size
-        return abs(a % size - b % size) + abs(a // size - b // size)
+        return self._steps[a][b]
 
-    def room(self, body: tuple[int, ...], mask: int) -> tuple[int, bool]:
-        """Return (cells the head can get to while the body lies still, tail cell included; whether the tail is among them)."""
-        size = self.size
-        head = 1 << body[0]
-        if len(body) == 1:
+    def appraise(self, node: Node) -> None:
+        """Set what the position is worth, and the figures that go into it.
+
+        Room is the cells the head can get to while the body lies still; the tail's cell counts as free, and as reached or not.
+        """
+        body, turn, size = node.body, node.turn, self.size
+        length = len(body)
+        head, tail = body[0], body[-1]
+        bit = 1 << head
+        if length == 1:
             free = self.floor
-            reach = head
+            reach = bit
         else:
-            free = self.floor & ~mask | 1 << body[-1]
-            reach = (head << 1 | head >> 1 | head << size | head >> size) & free
+            free = self.floor & ~node.mask | 1 << tail
+            reach = (bit << 1 | bit >> 1 | bit << size | bit >> size) & free
         while True:
             wider = (reach | reach << 1 | reach >> 1 | reach << size | reach >> size) & free
             if wider == reach:
                 break
             reach = wider
-        self.reach = reach
-        return reach.bit_count(), len(body) == 1 or bool(reach >> body[-1] & 1)
-
-    def appraise(self, node: Node) -> None:
-        """Set what the position is worth, and the figures that went into it."""
-        body = node.body
-        node.room, node.tail = room, tail = self.room(body, node.mask)
-        head, turn, size, reach = body[0], node.turn, self.size, self.reach
+        room = reach.bit_count()
+        node.room = room
         near = FAR
-        x, y = head % size, head // size
+        steps_to = self._steps[head]
         for cell, gone in node.foods:
-            steps = abs(cell % size - x) + abs(cell // size - y)
+            steps = steps_to[cell]
             if steps < near and turn + steps <= gone and reach >> cell & 1:
                 near = steps
         node.near = near
         worth = node.gain
+        cut = length > 1 and not reach >> tail & 1
+        if cut:
+            node.tail = False
         if turn < self.end:
             worth += OPEN * room - STEP_AWAY * near
-            if not tail:
+            if cut:
                 worth -= CUT_OFF
-                if room < len(body):
-                    worth -= SHORT * (len(body) - room)
+                if room < length:
+                    worth -= SHORT * (length - room)
         node.worth = worth
         node.score = worth + LASTS * len(node.path)
 
@@ -153,14 +158,15 @@ class Tree:
         Blocks are `wall`, `obstacle`, `body`, `apple on my tail`; `closed` comes with a position that has no way on, and `known`
         with one that was reached before on another line.
         """
-        body, mask, heading, depth = node.body, node.mask, node.heading, len(node.path)
+        body, mask, path, seen = node.body, node.mask, node.path, self._seen
+        depth, back = len(path), _BACK[node.heading]
         head, tail = body[0], body[-1]
         turn = node.turn + 1
         found: list[tuple[str, str, Node | None]] = []
         children: list[Node] = []
         self.expanded += 1
         for way in range(4):
-            if way == _BACK[heading]:
+            if way == back:
                 continue
             cell = head + self.shift[way]
             bit = 1 << cell
@@ -183,24 +189,23 @@ class Tree:
                     foods = _aged(foods, turn)
                     break
             after = (cell, *body) if eats else (cell, *body[:-1])
-            known = self._seen.get((after, foods))
+            known = seen.get((after, foods))
             if known is not None:
                 found.append((letter, "known", known))
                 if not known.dead:
                     node.open += 1
-                    known.alsos.append(node)
+                    known.alsos += (node,)
                 continue
-            child = Node(turn, way, after, mask | bit if eats else mask & ~(1 << tail) | bit, foods)
-            self._seen[after, foods] = child
-            child.parent = node
-            child.path = node.path + letter
-            child.eaten = node.eaten + eats
-            child.gain = node.gain + _APPLE[depth] if eats else node.gain
+            if eats:
+                child = Node(turn, way, after, mask | bit, foods, parent=node, path=path + letter, eaten=node.eaten + 1, gain=node.gain + _APPLE[depth])
+            else:
+                child = Node(turn, way, after, mask & ~(1 << tail) | bit, foods, parent=node, path=path + letter, eaten=node.eaten, gain=node.gain)
+            seen[after, foods] = child
             self.appraise(child)
             if not child.room and turn < self.end:
                 child.dead = True
                 found.append((letter, "closed", child))
-                node.closed.append(child)
+                node.closed += (child,)
                 node.last = turn
                 continue
             found.append((letter, "", child))
@@ -324,22 +329,31 @@ class Tree:
     def walk(self, letters: str) -> Node:
         """Return the position at the end of an open way, apples on it eaten. It is not put into the tree."""
         body, foods = self.root.body, self.root.foods
-        node = Node(self.root.turn + len(letters), LETTERS.index(letters[-1]), body, 0, foods)
+        mask = eaten = gain = 0
         for k, letter in enumerate(letters):
             cell = body[0] + self.shift[LETTERS.index(letter)]
             left = tuple([food for food in foods if food[0] != cell])
             eats = len(left) < len(foods)
             if eats:
-                node.eaten += 1
-                node.gain += _APPLE[k]
+                eaten += 1
+                gain += _APPLE[k]
             body = (cell, *body) if eats else (cell, *body[:-1])
             turn = self.root.turn + k + 1
             foods = _aged(left, turn) if any(gone <= turn for _, gone in left) else left
-        node.body, node.foods, node.path = body, foods, letters
         for cell in body:
-            node.mask |= 1 << cell
+            mask |= 1 << cell
+        heading = LETTERS.index(letters[-1])
+        node = Node(self.root.turn + len(letters), heading, body, mask, foods, parent=None, path=letters, eaten=eaten, gain=gain)
         self.appraise(node)
         return node
+
+
+@lru_cache(maxsize=4)
+def _table(size: int) -> tuple[list[str], list[list[int]]]:
+    """Return the names of the cells, and the steps between any two."""
+    cells = range(size * size)
+    names = [f"({cell % size},{cell // size})" for cell in cells]
+    return names, [[abs(a % size - b % size) + abs(a // size - b // size) for b in cells] for a in cells]
 
 
 def longest(node: Node) -> Node:
