@@ -24,14 +24,11 @@ from typing import TYPE_CHECKING, Any
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.color import Color
-from textual.geometry import Offset, Region, Size, Spacing
-from textual.layout import Layout as TextualLayout
-from textual.layout import WidgetPlacement
+from textual.geometry import Size
 from textual.screen import Screen
-from textual.theme import Theme
 
 from replays.clean import one_line
-from replays.reduce import ViewState, fold
+from replays.reduce import ViewState
 from rtdesk.tui.actions import Actions
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
@@ -44,11 +41,12 @@ from rtdesk.tui.runs import Row
 from rtdesk.tui.scene import PART
 from rtdesk.tui.sides import MOST, Side, arrange_sides, sides_scene
 from rtdesk.tui.source import Source
+from rtdesk.tui.stage import THEMES, DeskScreen, Run
 from rtdesk.tui.terminal import desk_driver, is_busy
 from rtdesk.tui.views import Status, View
 
 if TYPE_CHECKING:
-    from textual.widget import Widget
+    pass
 
 __all__ = ["DeskApp", "run_screen"]
 
@@ -61,63 +59,6 @@ QUIET, QUIET_S = 15, 0.1
 """After so many beats with nothing to draw, seconds from one beat to the next; a key wakes it at once."""
 NOTICE_S = 3.0
 """Seconds a notice stays in the foot."""
-
-_THEMES = {
-    name: Theme(
-        name=f"desk-{name}", primary=palette[0], secondary=palette[1], background=palette[2], surface=palette[2], panel=palette[3], foreground=palette[4], dark=name == "dark"
-    )
-    for name, palette in {
-        "dark": ("#6296ff", "#ffd24a", "#0e1218", "#161c25", "#cbd4df"),
-        "light": ("#17418f", "#8a6d00", "#fbfbf8", "#eceeed", "#222a33"),
-    }.items()
-}
-
-
-class _DeskLayout(TextualLayout):
-    """Puts the six parts where `arrange` says, and the card over them."""
-
-    name = "desk"
-
-    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
-        app: Any = parent.app
-        placements = []
-        for child in children:
-            rect = app.rect_of(child.id or "", size)
-            region = Region(rect.x, rect.y, rect.width, rect.height)
-            placements.append(WidgetPlacement(region, Offset(0, 0), Spacing(), child, 1 if child.id == "card" else 0))
-        return placements
-
-
-class _Run:
-    """One source and what has been folded from it."""
-
-    def __init__(self, source: Source, boards: BoardMaker) -> None:
-        self.source = source
-        self.boards = boards
-        self.state = ViewState()
-
-    def poll(self, now_ns: int) -> tuple[bool, bool]:
-        """Fold what is new; return (whether there was anything, whether it starts over)."""
-        items = self.source.poll(now_ns)
-        over = False
-        for item in items:
-            if isinstance(item, ViewState):
-                self.state, over = item, True
-            else:
-                fold(self.state, item)
-        return bool(items), over
-
-
-class _DeskScreen(Screen[Any]):
-    """A screen laid out by the scene's own rule."""
-
-    @property
-    def layout(self) -> TextualLayout:
-        return _DESK_LAYOUT
-
-
-_DESK_LAYOUT = _DeskLayout()
-
 
 class DeskApp(Actions, App[None]):
     """The screen over any source, live or recorded."""
@@ -156,7 +97,7 @@ class DeskApp(Actions, App[None]):
         if not 1 <= len(self.sources) <= MOST:
             raise ValueError(f"{len(self.sources)} runs on one screen: expected 1 to {MOST}; open the others on a second screen")
         self.source = source = self.sources[0]
-        self._sides = [_Run(one, BoardMaker(trusted_games)) for one in self.sources]
+        self._sides = [Run(one, BoardMaker(trusted_games)) for one in self.sources]
         self.shots = shots or Path.cwd()
         self.frames = 0
         self.dropped = 0
@@ -186,7 +127,7 @@ class DeskApp(Actions, App[None]):
         self._parts: dict[str, Rows] = {}
         self._beating: asyncio.Handle | None = None
         self._human = next((one.status.human for one in self.sources if one.status.human), ())
-        for theme in _THEMES.values():
+        for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
         self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human)])
@@ -213,7 +154,7 @@ class DeskApp(Actions, App[None]):
         yield Rows("card")
 
     def get_default_screen(self) -> Screen[Any]:
-        return _DeskScreen(id="_default")
+        return DeskScreen(id="_default")
 
     def on_mount(self) -> None:
         self._parts = {part: self.query_one(f"#{part}", Rows) for part in (*PARTS, "card")}
@@ -405,7 +346,7 @@ class DeskApp(Actions, App[None]):
             )  # fmt: skip
         return None
 
-    def _view(self, run: _Run, status: Status) -> View:
+    def _view(self, run: Run, status: Status) -> View:
         board = run.boards.board(run.state.header, run.state.snapshot)
         replay = status.mode == "replay"
         notice = self._notice or one_line(status.note, 200) or (run.boards.why if board is None and run.state.snapshot else "")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from rich.style import Style
 
-from replays.clean import clean
+from replays.clean import clean, one_line
 from replays.clean import width as cells
 from replays.events import Part
 from replays.notes import why
@@ -22,7 +22,7 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import Line, last_rows, rows_at
 
-__all__ = ["answer_row", "planner_head", "planner_pane", "planner_pins", "reactor_pane", "tail_height", "tail_rows"]
+__all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "reactor_pane", "tail_height", "tail_rows"]
 
 
 def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
@@ -38,6 +38,25 @@ def planner_pane(state: ViewState, view: View, look: Look, width: int, height: i
 def reactor_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     rows = [_reactor_head(state, look, width), answer_row(state, look, width)]
     return _with_tail(rows, state, state.reactor, view, look, width, height, "reactor")
+
+
+def person_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
+    """Return the pane of a run in which nobody thinks: the key in force, the rules, what there is to see in words."""
+    header, human = state.header, view.status.human
+    title = "you" if human else (header.agent if header is not None else "player")
+    notes = ("the last key of a tick counts", "last key counts") if human else ("no thinker",)
+    rows = [rule(look, "person", one_line(title, 24), notes, f"{state.keys:>5,} keys" if human or state.keys else "", width)]
+    if human or state.keys:
+        word: list[Run] = [(f" {state.key} ", look.chip["person"]), ("  in force for this tick", look.text)] if state.key else [(" none in this tick", look.dim)]
+        rows.append(_pin(look, "person", "key", word, width))
+    body: list[list[Run]] = [[]]
+    if view.spec is not None:
+        body += [[(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)], []]
+        body += [[(line, look.soft)] for line in view.spec.help] + [[]]
+    lines = rows_at(clean(state.text[:8000]), width - 3, max(1, height), 0)
+    body += [[(line.text, look.dim)] for line in lines]
+    rows += [finish((("  ", look.base), *line), width, look) for line in body[: max(0, height - len(rows))]]
+    return rows + [blank(width, look)] * (height - len(rows))
 
 
 def tail_height(state: ViewState, voice: str, height: int) -> int:

@@ -17,7 +17,7 @@ from rtdesk.tui.history import event_rows, history_rows, plot_rows
 from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
-from rtdesk.tui.panes import planner_pane, reactor_pane
+from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.views import View
 
@@ -251,6 +251,8 @@ def planner(state: ViewState, view: View, look: Look, layout: Layout) -> list[Ro
     rect = layout.parts["planner"]
     if rect.height == 0:
         return []
+    if state.header is not None and not state.header.backends:
+        return _exact(person_pane(state, view, look, rect.width, rect.height), rect, look)
     return _exact(planner_pane(state, view, look, rect.width, rect.height), rect, look)
 
 

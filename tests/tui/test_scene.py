@@ -268,12 +268,19 @@ def test_a_hostile_page_leaves_no_control_character_in_any_row() -> None:
         assert word in shown
 
 
-def test_nobody_thinking_gives_a_screen_all_the_same() -> None:
+def test_a_person_sees_the_key_in_force_and_the_rules() -> None:
     header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="human")
-    state = fold_all([header, ev.Tick(tick=0, at=0, end_at=8192, view={}, text="")])
-    layout = arrange(120, 36, planner=False, reactor=False)
-    parts = text(state, View(), layout)
-    assert len(parts["planner"]) == layout.parts["planner"].height
+    tick = ev.Tick(tick=0, at=0, end_at=8192, view={}, text="the board in words", snapshot=EVENTS[1].snapshot)
+    state = fold_all([header, tick, ev.Control(tick=0, what="key", value="R")])
+    view = view_of(state, 0.1)
+    view.status = msgspec.structs.replace(view.status, human=("U", "D", "L", "R"))
+    parts = text(state, view, arrange(120, 36, planner=True, reactor=False))
+    shown = "\n".join(parts["planner"])
+    assert "━━ you" in shown
+    assert " R   in force for this tick" in shown
+    assert "Eat apples" in shown
+    assert "the board in words" in shown
+    assert "budget" in parts["meter"][2] or "tokens left" in parts["meter"][2]
 
 
 def test_cards_say_how_it_went_and_what_the_keys_do() -> None:

@@ -1,0 +1,76 @@
+"""What stands around the rows: how the parts are placed, the themes of Textual's own dialogs, one run and what is known of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual.geometry import Offset, Region, Size, Spacing
+from textual.layout import Layout as TextualLayout
+from textual.layout import WidgetPlacement
+from textual.screen import Screen
+from textual.theme import Theme
+
+from replays.reduce import ViewState, fold
+from rtdesk.tui.boards import BoardMaker
+from rtdesk.tui.source import Source
+
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
+__all__ = ["THEMES", "DeskScreen", "Run"]
+
+THEMES = {
+    name: Theme(
+        name=f"desk-{name}", primary=palette[0], secondary=palette[1], background=palette[2], surface=palette[2], panel=palette[3], foreground=palette[4], dark=name == "dark"
+    )
+    for name, palette in {
+        "dark": ("#6296ff", "#ffd24a", "#0e1218", "#161c25", "#cbd4df"),
+        "light": ("#17418f", "#8a6d00", "#fbfbf8", "#eceeed", "#222a33"),
+    }.items()
+}
+
+
+class _DeskLayout(TextualLayout):
+    """Puts the six parts where `arrange` says, and the card over them."""
+
+    name = "desk"
+
+    def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> list[WidgetPlacement]:
+        app: Any = parent.app
+        placements = []
+        for child in children:
+            rect = app.rect_of(child.id or "", size)
+            region = Region(rect.x, rect.y, rect.width, rect.height)
+            placements.append(WidgetPlacement(region, Offset(0, 0), Spacing(), child, 1 if child.id == "card" else 0))
+        return placements
+
+
+class Run:
+    """One source and what has been folded from it."""
+
+    def __init__(self, source: Source, boards: BoardMaker) -> None:
+        self.source = source
+        self.boards = boards
+        self.state = ViewState()
+
+    def poll(self, now_ns: int) -> tuple[bool, bool]:
+        """Fold what is new; return (whether there was anything, whether it starts over)."""
+        items = self.source.poll(now_ns)
+        over = False
+        for item in items:
+            if isinstance(item, ViewState):
+                self.state, over = item, True
+            else:
+                fold(self.state, item)
+        return bool(items), over
+
+
+class DeskScreen(Screen[Any]):
+    """A screen laid out by the scene's own rule."""
+
+    @property
+    def layout(self) -> TextualLayout:
+        return _DESK_LAYOUT
+
+
+_DESK_LAYOUT = _DeskLayout()
