@@ -321,7 +321,8 @@ def _answer(state: ViewState, event: Answer) -> None:
     letter = letters[0] if letters else None
     reason = notes.reason(state.reactor.text[-4000:]) if letter else ""
     at = event.at if event.at is not None else state.reactor.at
-    state.answer = AnswerNote(letter, event.why, at, event.t_ns, reason, _agrees(state, letter)[0])
+    why = one_line(event.why, 40) if event.why is not None else None
+    state.answer = AnswerNote(letter, why, at, event.t_ns, reason, _agrees(state, letter)[0])
 
 
 def _agrees(state: ViewState, letter: str | None) -> tuple[bool | None, str]:
@@ -338,7 +339,8 @@ def _action(state: ViewState, event: Action) -> None:
         state.partner = letter
         return
     agrees, planned = _agrees(state, letter)
-    state.last = ActionNote(event.tick, letter, event.source, event.reason, agrees, planned)
+    source, reason = one_line(event.source, 20), one_line(event.reason, 40) if event.reason is not None else None
+    state.last = ActionNote(event.tick, letter, source, reason, agrees, planned)
     history = state.history
     history.acted = history.acted.ljust(event.tick)[: event.tick] + notes.SOURCE.get(event.source, "?")
     history.letters = history.letters.ljust(event.tick)[: event.tick] + (letter[:1] or "?")
@@ -366,7 +368,7 @@ def _step(state: ViewState, event: Step) -> None:
     for kind, text in notes.happened(event, before, was):
         state.note(event.tick, kind, text)
     if event.done:
-        state.done_reason = event.done_reason
+        state.done_reason = one_line(event.done_reason or "", 40)
     if event.reset:
         # A reset empties plan and memory: what was pinned is about a life that is over.
         state.pins, state.plan, state.holds, state.expected = Pins(), None, None, None
@@ -409,7 +411,7 @@ def _bookmark(state: ViewState, event: Bookmark) -> None:
 
 def _end(state: ViewState, event: End) -> None:
     state.end = event
-    state.done_reason = event.done_reason
+    state.done_reason = one_line(event.done_reason, 40)
     state.planner.running = state.reactor.running = False
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from replays.clean import Cleaner
+from replays.clean import Cleaner, one_line
 from replays.events import Generation, Part, Segment, Token
 
 __all__ = ["BLOCK", "Border", "SegmentState", "StreamState"]
@@ -155,8 +155,9 @@ class StreamState(msgspec.Struct, omit_defaults=True):
 
     def segment(self, event: Segment) -> None:
         if event.phase == "open":
-            self.segments = [*self.segments, SegmentState(event.id, event.strategy, event.phrase, list(event.flags))][-256:]
-            self._border(Border(self.said, "segment", event.generation, event.strategy))
+            strategy = one_line(event.strategy, 20)
+            self.segments = [*self.segments, SegmentState(event.id, strategy, one_line(event.phrase, 200), list(event.flags))][-256:]
+            self._border(Border(self.said, "segment", event.generation, strategy))
         elif self.segments and self.segments[-1].id == event.id:
             last = self.segments[-1]
             last.finish, last.tokens, last.flags = event.finish, event.tokens, list(event.flags)

@@ -98,7 +98,7 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
         body.append([(runs, look.dim)])
     body.append([])
     reason = {"goal": "reached its goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "was ended by hand", "fault": "was ended by a fault"}
-    done = (end.done_reason if end is not None else state.done_reason) or "?"
+    done = state.done_reason or "?"
     who = one_line(header.agent, 30) if header is not None else "the agent"
     ticks = totals.ticks if totals is not None else state.steps
     body.append([(f"{who} ", look.bright), (f"{reason.get(done, done)} after {ticks} ticks", look.text)])

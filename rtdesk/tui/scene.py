@@ -47,7 +47,7 @@ def head(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     left: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)]
     header = state.header
     if header is not None:
-        left += [(one_line(header.game, 30), look.bright), (f" {header.load} {look.signs.dot} seed {header.seed}   ", look.dim), (one_line(header.agent, 30), look.bright)]
+        left += [(one_line(header.game, 30), look.bright), (f" {one_line(header.load, 12)} {look.signs.dot} seed {header.seed}   ", look.dim), (one_line(header.agent, 30), look.bright)]
         if rect.width >= 100:
             names = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
             left.append((" " + " + ".join(names), look.dim))

@@ -252,20 +252,34 @@ def test_steered_segments_are_a_strip_of_letters_scaled_by_tokens() -> None:
 
 
 def test_a_hostile_page_leaves_no_control_character_in_any_row() -> None:
-    """Case T03, at the scene: the terminal's own test is in test_pty.py."""
+    """Case T03, at the scene: every text of every event is the hostile page. The terminal's own test is in test_pty.py."""
     page = (Path(__file__).parent / "data" / "hostile.bin").read_bytes().decode()
-    events = [msgspec.structs.replace(EVENTS[0], agent=page[:40], game="snake"), *EVENTS[1:3]]
-    state = fold_all(events)
-    fold(state, ev.Token(tick=0, at=50, stream="planner", generation=0, channel="content", text=page, lens=[1] * len(page)))
-    fold(state, ev.Bookmark(tick=0, note=page))
-    fold(state, ev.Fault(tick=0, component=page, what=page))
-    fold(state, ev.Answer(tick=0, stream="reactor", generation=0, mode="act", letters=[page]))
-    view = view_of(state, 0.1)
-    parts = text(state, view, layout_for((200, 60), view))
-    shown = "\n".join(row for rows in parts.values() for row in rows)
-    assert all(char == "\n" or char.isprintable() for char in shown)
-    for word in ("safe1", "safe2", "safe3", "safe4", "safe5", "safe6", "end"):
-        assert word in shown
+    bad = page[:30]
+    header = msgspec.structs.replace(
+        EVENTS[0], agent=bad, load=bad, seed=3, texts={bad: bad}, backends={"planner": ev.Backend(spec=bad, title=bad), "reactor": ev.Backend(spec=bad)}
+    )
+    tick = msgspec.structs.replace(EVENTS[1], text=page)
+    state = fold_all([header, tick, ev.Generation(tick=0, at=0, stream="planner", id=0, phase="start", prompt=[page, ev.Part(text=bad)])])
+    for stream in ("planner", "reactor"):
+        fold(state, ev.Token(tick=0, at=50, stream=stream, generation=0, channel="content", text=page, lens=[1] * len(page)))
+    fold(state, ev.Token(tick=0, at=60, stream="planner", generation=0, channel="reasoning", text=f"GOAL {page}\nWARNING {page}\n", lens=[1]))
+    fold(state, ev.Segment(tick=0, id=1, generation=0, phase="open", strategy=bad, phrase=page, flags=[bad]))
+    for event in (
+        ev.Bookmark(tick=0, note=page), ev.Fault(tick=0, component=page, what=page, done=page), ev.Control(tick=0, what="key", value=bad),
+        ev.Budget(tick=0, why=page), ev.Action(tick=0, letter=bad, source=bad, reason=bad), ev.Action(tick=0, letter=bad, source="default", reason=bad),
+        ev.Answer(tick=0, stream="reactor", generation=0, mode="act", letters=[page]), ev.Answer(tick=0, stream="reactor", generation=0, mode="act", why=bad),
+    ):  # fmt: skip
+        fold(state, event)
+        for prompts, size in product((False, True), ((80, 24), (200, 60))):
+            view = view_of(state, 0.1, prompts=prompts)
+            look = make_look("dark")
+            parts = text(state, view, layout_for(size, view))
+            cards = [result_card(state, view, look, 72), help_card(state, view, look, 100)]
+            shown = "\n".join([row for rows in parts.values() for row in rows] + [plain(row) for card in cards for row in card])
+            assert all(char == "\n" or char.isprintable() for char in shown), event
+            if not prompts and size == (200, 60):
+                for word in ("safe1", "safe2", "safe3", "safe4", "safe5", "safe6", "end"):
+                    assert word in shown
 
 
 def test_a_person_sees_the_key_in_force_and_the_rules() -> None:
