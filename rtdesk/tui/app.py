@@ -92,6 +92,8 @@ class DeskApp(Actions, App[None]):
             name = "mono"
         # Without this Textual turns named colours and grey into true colour, NO_COLOR or not.
         super().__init__(driver_class=desk_driver(), ansi_color=name in ("ansi", "mono"))
+        self.ascii_only = not _speaks_utf8()
+        """The terminal is written in an encoding that has letters of ASCII only: model text is shown so, too."""
         self.look = make_look(name, _ascii_wanted() if ascii is None else ascii)
         self.sources: tuple[Source, ...] = tuple(source) if isinstance(source, Sequence) else (source,)
         if not 1 <= len(self.sources) <= MOST:
@@ -472,8 +474,11 @@ class DeskApp(Actions, App[None]):
 def _ascii_wanted() -> bool:
     """Whether this locale may draw signs of ambiguous width two cells wide."""
     wanted = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
-    encoding = (sys.__stderr__.encoding or "") if sys.__stderr__ is not None else ""
-    return "utf" not in encoding.lower() or wanted[:2] in ("zh", "ja", "ko")
+    return not _speaks_utf8() or wanted[:2] in ("zh", "ja", "ko")
+
+
+def _speaks_utf8() -> bool:
+    return sys.__stderr__ is None or "utf" in (sys.__stderr__.encoding or "").lower()
 
 
 def run_screen(source: Source | Sequence[Source], *, look: str | None = None, ascii: bool | None = None, fps: float | None = None, **options: Any) -> int:

@@ -14,6 +14,7 @@ from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
 
+from replays.clean import width
 from rtdesk.tui.runs import Row, columns
 
 __all__ = ["Rows"]
@@ -62,6 +63,8 @@ class Rows(Widget, can_focus=False, inherit_css=False):
         return ["".join(text for text, _ in row) for row in self._rows]
 
     def _strip(self, row: Row) -> Strip:
+        if self.app.ascii_only:  # type: ignore[attr-defined]
+            row = tuple((_ascii(text), style) for text, style in row)
         strip = Strip([Segment(text, style) for text, style in row], columns(row))
         for line_filter in self.app.get_line_filters():
             strip = strip.apply_filter(line_filter, self.app.ground)  # type: ignore[attr-defined]
@@ -96,3 +99,10 @@ class Rows(Widget, can_focus=False, inherit_css=False):
     def on_click(self, event: events.Click) -> None:
         event.stop()
         self.app.click_part(self.part, event.x, event.y)  # type: ignore[attr-defined]
+
+
+def _ascii(text: str) -> str:
+    """Return `text` for a terminal that is written in ASCII: a question mark a cell for what it cannot show."""
+    if text.isascii():
+        return text
+    return "".join(char if char < "\x80" else "?" * width(char) for char in text)

@@ -112,7 +112,7 @@ def test_odd_keys_do_not_end_the_desk() -> None:
 
 
 def test_children_of_the_locale_c_get_ascii() -> None:
-    setup = "source = ListSource(episode(), rate=4.0)"
+    setup = "source = ListSource(episode(title='\\u65e5\\u672c \\u00e9'), rate=4.0)"
     with Desk(setup, after="app = DeskApp(source, look='mono')", environ={"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}) as desk:
         desk.read_until(b"planner")
         desk.read_until(b"quit")

@@ -7,9 +7,11 @@ import msgspec
 import pytest
 from material import BUDGET, episode, upto
 
+import games
 from replays import events as ev
 from replays.clean import clean, width
 from replays.reduce import ViewState, fold, fold_all
+from rtdesk.tui.board import Overlay, draw_board
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import find_card, help_card, log_card, result_card
 from rtdesk.tui.layout import MINIMUM, Layout, arrange
@@ -323,3 +325,21 @@ def test_wall_time_counts_seconds() -> None:
     assert meter[1].count("▒") == round(118 / 4)
     assert "asleep until 6.0 s" in text(state, view, arrange(120, 36))["reactor"][0]
 
+
+@pytest.mark.parametrize("name", games.names())
+@pytest.mark.parametrize("load", ["easy", "medium", "hard"])
+@pytest.mark.parametrize("look", ["dark", "mono"])
+def test_every_games_board_fits_at_80x24_with_every_thing_on_it(name: str, load: str, look: str) -> None:
+    game = games.make(name, load, 0)
+    game.reset()
+    board = game.board()
+    for size in ((60, 20), (80, 24), (120, 36), (200, 60)):
+        layout = arrange(*size, board.columns, board.rows)
+        rows = draw_board(board, make_look(look), layout.cell, Overlay(), axes=layout.axes)
+        assert len(rows) + 2 <= layout.parts["left"].height
+        assert {sum(width(run) for run, _ in row) for row in rows} == {board.columns * layout.cell[0] + 3 * layout.axes} or not layout.axes
+        assert board.columns * layout.cell[0] + 3 * layout.axes < layout.parts["left"].width
+    shown = "\n".join(plain(row) for row in draw_board(board, make_look(look), (4, 2), Overlay(), axes=False))
+    for entity in board.entities:
+        if entity.text and entity.role in ("goal", "hazard") and 0 <= entity.x < board.columns:
+            assert entity.text[:1] in shown, entity
