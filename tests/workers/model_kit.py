@@ -117,6 +117,9 @@ class ModelServer:
                     if not data:
                         return
                     buffer += data
+                    if buffer[:1] == b"\x16":
+                        # Somebody speaks TLS to us.
+                        return connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
                 head, _, buffer = buffer.partition(b"\r\n\r\n")
                 size = int((re.search(rb"(?i)content-length: *(\d+)", head) or [b"", b"0"])[1])
                 while len(buffer) < size:
@@ -156,7 +159,10 @@ class ModelServer:
         if say.end == "close" and say.framed == "chunked":
             connection.sendall(b"0\r\n\r\n")
         elif say.end == "hang":
-            while not self._done.wait(0.01):
+            over = False
+            while not over:
+                # One more look when the server is told to end: the client may have gone just before.
+                over = self._done.wait(0.01)
                 if gone(connection):
                     asked.closed.set()
                     return

@@ -120,21 +120,23 @@ class Inflater:
 
     def __init__(self, coding: str) -> None:
         self._gzip = coding in ("gzip", "x-gzip")
-        self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS if self._gzip else zlib.MAX_WBITS)
-        self._fresh = True
+        self._head = b""
+        self._unpacker = zlib.decompressobj(16 + zlib.MAX_WBITS) if self._gzip else None
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
         """Yield what `data` unpacks to. Raises FramingError if it is not packed so."""
+        if self._unpacker is None:
+            self._head = data = self._head + data
+            if len(data) < 2:
+                return
+            # Some servers call the bare format deflate, without the two bytes of zlib header the standard asks for.
+            header = data[0] & 15 == 8 and (data[0] << 8 | data[1]) % 31 == 0
+            self._unpacker = zlib.decompressobj(zlib.MAX_WBITS if header else -zlib.MAX_WBITS)
         while data:
             try:
                 piece = self._unpacker.decompress(data, _PIECE)
             except zlib.error as error:
-                if self._gzip or not self._fresh:
-                    raise FramingError(f"the compressed body is broken: {error}") from error
-                # Some servers call the bare format deflate, without the zlib header the standard asks for.
-                self._unpacker, self._fresh = zlib.decompressobj(-zlib.MAX_WBITS), False
-                continue
-            self._fresh = False
+                raise FramingError(f"the compressed body is broken: {error}") from error
             data = self._unpacker.unconsumed_tail
             if piece:
                 yield piece

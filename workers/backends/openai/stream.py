@@ -225,7 +225,7 @@ class Stream:
             log.warning("%s: %s", self._endpoint.shown, change)
             self.changed.append(change)
             return
-        if not self._again(may_retry(reply.status, message), reply.headers):
+        if not self._again(may_retry(reply.status, f"{error.get('code')} {error.get('type')} {message}"), reply.headers):
             said = f"{self._endpoint.shown} answered {reply.status} {one_line(reply.reason, 40)}".rstrip()
             said += (f": {message}" if message else "") + hint(reply.status, reply.headers, self._endpoint)
             self._fail(Trouble("http_status", f"context overflow: {said}" if is_overflow(message) else said, reply.status))

@@ -19,6 +19,7 @@ what has been released is released. Whoever shows the answer drops the tag; whoe
 _OPEN = ("<think>", "<thinking>")
 _CLOSE = ("</think>", "</thinking>")
 _CLOSING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_EITHER = re.compile(r"</?think(?:ing)?>", re.IGNORECASE)
 _LONGEST = max(map(len, _CLOSE))
 
 
@@ -28,7 +29,7 @@ class _State(enum.Enum):
     INSIDE = enum.auto()
     """In a block; all is reasoning."""
     WATCHING = enum.auto()
-    """Content, but a closing tag may still say that it was reasoning."""
+    """Content, but a closing tag may still say that it was reasoning; an opening one says that it was not."""
     PLAIN = enum.auto()
     """Content to the end; tags are text."""
 
@@ -80,17 +81,22 @@ class ThinkTags:
             self._state = _State.PLAIN
             pieces.append(("content", text))
             return ""
-        kind = "reasoning" if self._state is _State.INSIDE else "content"
-        tag = _CLOSING.search(text)
+        inside = self._state is _State.INSIDE
+        kind = "reasoning" if inside else "content"
+        tag = (_CLOSING if inside else _EITHER).search(text)
         if tag is None:
-            keep = _partial(text)
+            keep = _partial(text, _CLOSE if inside else _CLOSE + _OPEN)
             if keep:
                 pieces.append((kind, text[:keep]))
             self._held = text[keep:]
             return ""
+        if not inside and not tag[0].startswith("</"):
+            # Opened in the middle of the answer, so it is text, and so is the tag that closes it.
+            self._state = _State.PLAIN
+            return text
         if tag.start():
             pieces.append((kind, text[: tag.start()]))
-        if self._state is _State.WATCHING:
+        if not inside:
             pieces.append((RETURN, tag[0]))
         self._state = _State.PLAIN
         return text[tag.end() :]
@@ -110,9 +116,9 @@ class ThinkTags:
         return text
 
 
-def _partial(text: str) -> int:
-    """Where a beginning of a closing tag at the end of `text` starts; its length if there is none."""
+def _partial(text: str, tags: tuple[str, ...]) -> int:
+    """Where a beginning of one of `tags` at the end of `text` starts; its length if there is none."""
     at = text.rfind("<", max(0, len(text) - _LONGEST))
-    if at >= 0 and any(tag.startswith(text[at:].lower()) for tag in _CLOSE):
+    if at >= 0 and any(tag.startswith(text[at:].lower()) for tag in tags):
         return at
     return len(text)

@@ -319,6 +319,8 @@ def _broken(error: BaseException, url: str, *, connect_s: float, idle_s: float) 
         return Broken("tls", f"{shown}: no secure connection ({_why(error)}); is it http, or its certificate unknown (SSL_CERT_FILE)?")
     if isinstance(error, requests.exceptions.ConnectTimeout):
         return Broken("connection", f"{shown}: no connection within {connect_s:g} s; is the server running and reachable?", again=True)
+    if "handshake" in str(error):
+        return Broken("tls", f"{shown}: no secure connection within {connect_s:g} s; is it an http URL?")
     if isinstance(error, requests.exceptions.ReadTimeout):
         return Broken("stalled", f"{shown}: no byte for {idle_s:g} s")
     if isinstance(error, requests.exceptions.ProxyError):
