@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from games.base import Game
 from replays import events as ev
@@ -47,7 +47,8 @@ class Conductor:
         self._header = header
         self._tempo = tempo
         self._wall = self._config.clock == "wall"
-        self._rng = random.Random(f"{header.game}/{header.load}/{header.seed}")
+        first = self._config.first_tick
+        self._rng = random.Random(f"{header.game}/{header.load}/{header.seed}" + (f"/{first}" if first else ""))
         shape = cast.shape
         self.seats = Seats(name for name, there in (("planner", shape.planner), ("reactor", shape.reactor)) if there)
         self._budget = self._config.tick_budget_tokens or 0
@@ -58,11 +59,11 @@ class Conductor:
         self._asked_at = -1
         # The tick after the last reset: what was thought before it is void.
         self._since = 0
-        self.tick = 0
-        self.at = 0
+        self.tick = first
+        self.at = first * self._budget
         # The last tick anything was written in, and where the window under way ends.
-        self._written = 0
-        self._until = 0
+        self._written = first
+        self._until = self.at
         # When the wall tick to come begins, ns since episode start; deadlines are absolute, so lateness does not add up.
         self._wall_begin = 0
         self.quit: str | None = None
@@ -190,9 +191,11 @@ class Conductor:
         """Write the header, then tick until the episode is over, then `end` and `close`."""
         self._event(self._header)
         self._points = self._game.points
+        if self._config.start is not None:
+            self._score = _score_in(self._config.start.snapshot)
         reason = ""
         while not reason:
-            if self.seats.admit() or self.tick == 0:
+            if self.seats.admit() or self.tick == self._config.first_tick:
                 self._emit.control(Go(epoch_ns=self._emit.epoch_ns, streams=self.seats.playing, since=self._since))
             yield from self._wall_tick() if self._wall else self._token_tick()
             reason = self.quit or self._step()
@@ -275,7 +278,7 @@ class Conductor:
                 at=self._stamp(self.at),
                 view=observation.view,
                 text=observation.text,
-                snapshot=self._game.snapshot() if self.tick == 0 else None,
+                snapshot=self._game.snapshot() if self.tick == self._config.first_tick else None,
                 guidance_at=guidance_at,
                 end_at=end_at,
                 reactor_ns=reactor_ns,
@@ -309,7 +312,7 @@ class Conductor:
         self._score, self._points = result.score, self._game.points
         self._ticks += 1
         reason = result.done_reason or ""
-        if not reason and self._config.ticks is not None and self._ticks >= self._config.ticks:
+        if not reason and self._config.ticks is not None and self.tick + 1 >= self._config.ticks:
             reason = "ticks"
         if result.reset:
             self._plan, self._since = None, self.tick + 1
@@ -359,3 +362,10 @@ class Conductor:
             reactor_tokens=tokens.get("reactor", 0),
             faults=self._faults,
         )
+
+
+def _score_in(snapshot: dict[str, Any]) -> float:
+    """What a fork's game has come to already; a game of another make may not keep it there."""
+    rest = snapshot.get("rest")
+    score = rest.get("score") if isinstance(rest, dict) else None
+    return float(score) if isinstance(score, int | float) else 0.0

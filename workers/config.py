@@ -20,7 +20,7 @@ from workers.backends import Backend
 from workers.errors import ConfigError
 from workers.plugins import unknown
 
-__all__ = ["Config", "choice", "parse_budget", "parse_duration", "plan_episode"]
+__all__ = ["Config", "Start", "choice", "parse_budget", "parse_duration", "plan_episode"]
 
 DEFAULT_TICK_BUDGET = 8192
 DEFAULT_REACTIVE_BUDGET = 2048
@@ -33,6 +33,17 @@ MAX_TICKS = 10_000_000
 MAX_GUIDANCE = 1 << 30
 GUIDANCE = ("both", "trace", "conclusion", "none")
 THROUGHPUT = ("parallel", "shared")
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an episode begins that does not begin at tick 0: a fork goes on from a recorded state, its thinkers fresh."""
+
+    tick: int
+    """Its first tick."""
+    snapshot: dict[str, Any]
+    """The game as it stands when that tick begins."""
+    parent: ev.Parent | None = None
+    """For the header."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,7 +67,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Spec of the planner's backend, or (in the simulator) the backend itself; None for agents without a planner."""
     reactor: Any
     ticks: int | None = None
-    """Stop after so many ticks; None for the game's own cap."""
+    """Stop after so many ticks, counted from tick 0 in a fork too; None for the game's own cap."""
+    start: Start | None = None
+    """None: from the game's beginning."""
     guidance: str = "both"
     throughput: str = "parallel"
     dynamic_reactive_budget: bool = False
@@ -71,6 +84,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Ticks a second on paced runs; None for unpaced."""
     warnings: tuple[str, ...] = ()
     """Things allowed but worth saying once."""
+
+    @property
+    def first_tick(self) -> int:
+        """The tick the episode begins with."""
+        return 0 if self.start is None else self.start.tick
 
     @property
     def options(self) -> dict[str, Any]:
@@ -143,6 +161,7 @@ def plan_episode(
     stall_timeout: str | float = 120.0,
     tpot: str | float | None = None,
     tick_rate: float | None = None,
+    start: Start | None = None,
 ) -> Config:
     """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run.
 
@@ -159,6 +178,8 @@ def plan_episode(
         raise ConfigError(f"seed {seed!r} is out of range for {spec.name}; give a whole number from {low} to {high}")
     if ticks is not None and not _whole(ticks, 1, MAX_TICKS):
         raise ConfigError(f"{ticks!r} ticks cannot be played; give --ticks from 1 to {MAX_TICKS}, or leave it out for the whole episode")
+    if start is not None and ticks is not None and ticks <= start.tick:
+        raise ConfigError(f"{ticks} ticks are over before tick {start.tick} begins; give --ticks above {start.tick}: they are counted from tick 0")
     warnings: list[str] = []
     clock, budgets = _budgets(clock, tick_budget, reactive_budget, shape, warnings)
     choice(guidance, GUIDANCE, what="guidance")
@@ -187,6 +208,7 @@ def plan_episode(
         planner=thinkers.get("planner"),
         reactor=thinkers.get("reactor"),
         ticks=ticks,
+        start=start,
         guidance=guidance,
         throughput=throughput,
         dynamic_reactive_budget=dynamic_reactive_budget,

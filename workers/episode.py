@@ -33,9 +33,11 @@ def budget_words(tokens: int | None, seconds: float | None) -> str | None:
 
 
 def make_game(config: Config) -> Game:
-    """Return the game, reset to its seed."""
+    """Return the game as the episode's first tick finds it. Raises GameError for a start that is no state of this game."""
     game = games.make(config.game, config.load, config.seed)
     game.reset()
+    if config.start is not None:
+        game.restore(config.start.snapshot)
     return game
 
 
@@ -84,6 +86,7 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
         prompt_hash=prompt_hash(texts),
         texts=texts,
         versions={"rtdesk": rtdesk_version()},
+        parent=None if config.start is None else config.start.parent,
         meas=meas,
     )
 
