@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import games
@@ -19,6 +18,9 @@ __all__ = ["budget_words", "cast_of", "make_backend", "make_game", "make_header"
 
 def rtdesk_version() -> str:
     """The installed version, or 0 when run from a bare checkout."""
+    # Imported here because only the desk asks, and every child would pay for it.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("rtdesk")
     except PackageNotFoundError:

@@ -19,8 +19,11 @@ from live_kit import ANSWERING, CHOPPER, DEADLINE_S, PONDERING, children, gone, 
 
 from replays import events as ev
 from replays.reader import open_replay
+from workers.backends.scripted import Backend as Scripted
 from workers.config import plan_episode
+from workers.errors import ConfigError, WorkerError
 from workers.live.desk import LiveRun
+from workers.live.parts import Part
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts processes and descriptors in /proc")
 
@@ -270,6 +273,11 @@ def test_child_that_dies_at_its_import_is_named_and_nothing_is_left(tmp_path: Pa
         assert live.events == []
 
 
+def test_thinker_given_as_an_object_cannot_be_live() -> None:
+    with pytest.raises(ConfigError, match="give it by name or path, not Backend"):
+        LiveRun(plan_episode("snake", planner=Scripted([{"tokens": 1}])))
+
+
 def test_run_that_was_never_started_closes() -> None:
     run = LiveRun(plan_episode("snake"))
     run.close()
@@ -284,9 +292,6 @@ def test_quit_before_the_first_tick_is_over_at_once(tmp_path: Path) -> None:
 
 
 def test_no_descriptor_and_no_process_is_left_when_a_start_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from workers.errors import WorkerError
-    from workers.live.parts import Part
-
     start = Part.start
     started: list[int] = []
 

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import pytest
 from clock_kit import QUICK, Heard, Shown, generations, of, play, prompt, shown, text, thinking
 
+import games
 from replays import events as ev
 from workers.backends import cut, spread
 from workers.budget import DynamicBudget
 from workers.simulator import simulate
 from workers.trace import CONCLUSION_TOKENS
 
+ROOT = Path(__file__).parents[2]
 PLAN = "\\boxed{" + ", ".join(f"Turn {turn}: B" for turn in range(12)) + "}"
 
 
@@ -453,3 +460,17 @@ def test_large_ticks_are_logged_in_the_tick_they_belong_to() -> None:
     events = play("agile", planner=[{"tokens": 400_000}], tick_budget=200_000, reactive_budget=100_000, ticks=2)
     assert [sum(len(token.lens) for token in of(events, ev.Token, stream="planner", tick=tick)) for tick in range(2)] == [200_000, 200_000]
     assert [entry.trace for entry in shown(events)] == [(0, 100_000), (0, 300_000)]
+
+
+SEEDED = "from workers.simulator import simulate; from replays.events import canonical_digest; print(canonical_digest(simulate({!r}, seed=3, ticks=6).events))"
+
+
+@pytest.mark.parametrize("game", [name for name in games.names() if find_spec(f"workers.thinkers.{name}_planner")])
+def test_same_log_in_every_process_and_whatever_the_hash_seed(game: str) -> None:
+    # Together, so that they also run beside each other.
+    runs = [
+        subprocess.Popen([sys.executable, "-c", SEEDED.format(game)], cwd=ROOT, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, text=True)
+        for seed in ("0", "1")
+    ]
+    digests = {run.communicate(timeout=60)[0].strip() for run in runs}
+    assert digests == {ev.canonical_digest(simulate(game, seed=3, ticks=6).events)}

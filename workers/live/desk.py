@@ -20,7 +20,7 @@ import msgspec
 from replays import events as ev
 from workers.config import Config
 from workers.episode import make_game, make_header
-from workers.errors import WorkerError
+from workers.errors import ConfigError, WorkerError
 from workers.live.child import WRITE_FAILED, Orders
 from workers.live.child import main as child_main
 from workers.live.parts import Part
@@ -56,6 +56,9 @@ class LiveRun:
     def __init__(
         self, config: Config, *, record: str | None = None, meas: dict[str, Any] | None = None, log_queue: Any = None, jitter: float = 0.0
     ) -> None:
+        for role in ("planner", "reactor"):
+            if not isinstance(getattr(config, role), str | None):
+                raise ConfigError(f"a live {role} is made in a process of its own; give it by name or path, not {type(getattr(config, role)).__name__}")
         self.config = config
         self.recording = record
         game = make_game(config)
@@ -240,6 +243,14 @@ class LiveRun:
     # Watching over the children.
 
     def _watch(self) -> None:
+        try:
+            self._look_after_children()
+        except Exception as error:
+            # Without it a dead child would be waited for in silence.
+            log.exception("the supervisor failed")
+            self.failure = f"the supervisor failed: {type(error).__name__}: {error}"
+
+    def _look_after_children(self) -> None:
         looked = began = time.monotonic_ns()
         while not self._closing:
             fired = wait_sources([source for part in self._parts.values() for source in part.sources] + [self._wake_read], timeout=LOOK_S)
@@ -302,7 +313,7 @@ class LiveRun:
         part.process = None
         try:
             self._spawn(part)
-        except OSError as error:
+        except (OSError, RuntimeError) as error:
             part.over = True
             what = f"{part.role} could not be restarted: {error}"
             if part.role == "recorder":
