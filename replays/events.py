@@ -261,6 +261,9 @@ class Control(Event, frozen=True, tag="control"):
     what: str
     """key, pause, resume, step, rate, quit."""
     value: str = ""
+    """For a key its letter, for a rate ticks a second or max."""
+    player: int = 0
+    """For a key: whose it is; 1 where a second person plays in the same game."""
 
 
 class Fault(Event, frozen=True, tag="fault"):

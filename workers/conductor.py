@@ -7,20 +7,23 @@ it names are the driver's to wait for. Rules: spec/token-clock sections 2, 3 and
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from games.base import Game
 from replays import events as ev
+from workers import agents
 from workers.agents import Choice, Decision
 from workers.budget import DynamicBudget
 from workers.cast import Cast
 from workers.config import Config
+from workers.hands import Hands
 from workers.pace import Tempo
 from workers.rings import KIND_CHUNK, KIND_EVENT, Frame
 from workers.seats import Seats
-from workers.wire import Close, Command, Control, Death, Emitter, Go, Grant, Mark, Ready, read_control, read_event
+from workers.wire import START, Close, Command, Control, Death, Emitter, Go, GoAhead, Grant, Mark, Ready, Stand, read_control, read_event
 
 __all__ = ["Conductor", "Want"]
 
@@ -30,16 +33,20 @@ class Want(NamedTuple):
 
     kind: str
     """marks: `upto` marked by all `streams`; ready: whoever died is back; due: an instant, by the pace (`upto`) or by the wall
-    (`due_ns`, absolute); resume: the end of a pause; tick: nothing, a tick is committed and its driver may do what it has to."""
+    (`due_ns`, absolute); resume: the end of a pause; go: the desk's word that every side of the match stands at the end of this tick;
+    tick: nothing, a tick is committed and its driver may do what it has to."""
     streams: tuple[str, ...] = ()
     upto: int = 0
     due_ns: int = 0
 
 
 class Conductor:
-    """Runs one episode of `game`. `tempo` is for runs on screen; without one nothing is paced until somebody pauses."""
+    """Runs one episode of `game`. `tempo` is for runs on screen; without one nothing is paced until somebody pauses.
 
-    def __init__(self, cast: Cast, game: Game, emitter: Emitter, *, header: ev.Episode, tempo: Tempo) -> None:
+    `together` is for one side of a match: in token time each tick waits for the desk's word before it ends.
+    """
+
+    def __init__(self, cast: Cast, game: Game, emitter: Emitter, *, header: ev.Episode, tempo: Tempo, together: bool = False) -> None:
         self._cast = cast
         self._config: Config = cast.config
         self._game = game
@@ -54,6 +61,12 @@ class Conductor:
         self._budget = self._config.tick_budget_tokens or 0
         self._reactive = self._config.reactive_budget_tokens or 0
         self._dynamic = DynamicBudget(self._budget) if self._config.dynamic_reactive_budget else None
+        self._together = together and not self._wall
+        # The last tick the desk has given its word for.
+        self._word = START
+        self._agents = {player: agents.load(name) for player, name in self._config.players.items()}
+        self._hands = Hands((player for player, name in self._config.players.items() if name == "human"), game.legal_actions)
+        self._partner_rng = random.Random(f"{header.game}/{header.load}/{header.seed}/partner")
         self._answer: ev.Answer | None = None
         self._plan: ev.Answer | None = None
         self._asked_at = -1
@@ -107,6 +120,8 @@ class Conductor:
                 self.seats[message.role].on_ready(message)
         elif isinstance(message, Death):
             self._on_death(message)
+        elif isinstance(message, GoAhead):
+            self._word = max(self._word, message.tick)
         elif isinstance(message, Command):
             self._on_command(message)
 
@@ -138,6 +153,10 @@ class Conductor:
 
     def _on_command(self, command: Command) -> None:
         what, value = command.what, command.value
+        if what == "key":
+            if self._hands.press(command, until_ns=self._until_ns):
+                self._on_key(command)
+            return
         if what == "quit":
             self.quit = "quit"
         elif what == "bookmark":
@@ -148,6 +167,16 @@ class Conductor:
         else:
             self._send_pace()
         self._event(ev.Control(tick=self.tick, what=what, value=value))
+
+    def _on_key(self, key: Command) -> None:
+        self._event(ev.Control(tick=self.tick, what="key", value=key.value, player=key.player))
+
+    @property
+    def _until_ns(self) -> float:
+        """The last instant of the tick under way, absolute; infinity where nothing is paced."""
+        if self._wall:
+            return self._wall_begin + self._emit.epoch_ns
+        return self._tempo.due_ns(self._until) if self._tempo.paced else math.inf
 
     def _send_pace(self) -> None:
         pace = self._tempo.frame()
@@ -181,6 +210,8 @@ class Conductor:
             return self.seats.settled
         if want.kind == "due":
             return now_ns >= self.due_ns(want)
+        if want.kind == "go":
+            return self._word >= want.upto
         return not self._tempo.paused
 
     def due_ns(self, want: Want) -> float:
@@ -234,6 +265,9 @@ class Conductor:
             yield Want("marks", tuple(self.seats), end)
         if self._tempo.paced:
             yield Want("due", upto=end)
+        if self._together and self.quit is None:
+            self._emit.control(Stand(tick=self.tick))
+            yield Want("go", upto=self.tick)
 
     def _shared(self, begin: int, guidance: int, end: int) -> Iterator[Want]:
         """One stream of N_TE tokens a tick: the planner up to G, the reactor, then the planner with what it left."""
@@ -285,6 +319,8 @@ class Conductor:
                 deadline_ns=deadline_ns,
             )
         )
+        for key in self._hands.begin(self._now()):
+            self._on_key(key)
 
     def _change_budget(self) -> None:
         if self._dynamic is None:
@@ -301,14 +337,28 @@ class Conductor:
 
     def _step(self) -> str:
         """Apply the action, step the game, and return why the episode is over, or an empty string."""
-        decision = self._decide()
         end = self._stamp(self.at + self._budget)
-        self._defaults += decision.source == "default"
-        self._late += decision.reason == "late"
-        self._event(
-            ev.Action(tick=self.tick, at=end, letter=decision.letter, source=decision.source, reason=decision.reason, generation=decision.generation)
-        )
-        result = self._game.step(decision.letter)
+        letters = []
+        for player, agent in self._agents.items():
+            decision = self._decide(player, agent)
+            letters.append(decision.letter)
+            if player == 0:
+                self._defaults += decision.source == "default"
+                self._late += decision.reason == "late"
+            self._event(
+                ev.Action(
+                    tick=self.tick,
+                    at=end,
+                    letter=decision.letter,
+                    source=decision.source,
+                    player=player,
+                    reason=decision.reason,
+                    generation=decision.generation,
+                )
+            )
+        self._hands.end(self._until_ns)
+        # A second player's letter is for games that take one; `plan_episode` has seen to that.
+        result = self._game.step(*letters)
         self._score, self._points = result.score, self._game.points
         self._ticks += 1
         reason = result.done_reason or ""
@@ -331,19 +381,20 @@ class Conductor:
         )
         return reason
 
-    def _decide(self) -> Decision:
+    def _decide(self, player: int, agent: Any) -> Decision:
         actor = "reactor" if self._cast.shape.reactor else "planner"
-        seat = self.seats.get(actor)
-        missing = "fault" if seat is not None and not seat.playing else "late" if self._wall else "none"
-        decision: Decision = self._cast.agent.act(
+        seat = self.seats.get(actor) if player == 0 else None
+        missing = "fault" if seat is not None and not seat.playing else "late" if self._wall and seat is not None else "none"
+        decision: Decision = agent.act(
             Choice(
                 tick=self.tick,
                 letters=self._game.legal_actions,
                 default_action=self._config.default_action,
-                answer=self._answer,
-                plan=self._plan,
-                rng=self._rng,
+                answer=self._answer if player == 0 else None,
+                plan=self._plan if player == 0 else None,
+                rng=self._partner_rng if player else self._rng,
                 missing=missing,
+                key=self._hands.key(player),
             )
         )
         return decision

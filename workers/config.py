@@ -6,6 +6,7 @@ sentence. The one thing that surprises: the unit of a budget decides the clock. 
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from typing import Any
@@ -70,6 +71,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     """Stop after so many ticks, counted from tick 0 in a fork too; None for the game's own cap."""
     start: Start | None = None
     """None: from the game's beginning."""
+    partner: str | None = None
+    """Who plays beside the agent: scripted (the game's own), human, or an agent nobody has to think for; None in a game for one."""
     guidance: str = "both"
     throughput: str = "parallel"
     dynamic_reactive_budget: bool = False
@@ -91,6 +94,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
         return 0 if self.start is None else self.start.tick
 
     @property
+    def players(self) -> dict[int, str]:
+        """Who moves each player that is not the game's own affair."""
+        return {0: self.agent} if self.partner in (None, "scripted") else {0: self.agent, 1: str(self.partner)}
+
+    @property
     def options(self) -> dict[str, Any]:
         """The effective value of every switch that changes behaviour, for the header."""
         return {
@@ -102,6 +110,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             "default-action": self.default_action,
             "ticks": self.ticks,
             "stall-timeout": self.stall_timeout_s,
+            **({"partner": self.partner} if self.partner is not None else {}),
             # In token time this is pace, which changes nothing that happens.
             **({"tpot": self.tpot_s} if self.clock == "wall" else {}),
         }
@@ -162,6 +171,7 @@ def plan_episode(
     tpot: str | float | None = None,
     tick_rate: float | None = None,
     start: Start | None = None,
+    partner: str | None = None,
 ) -> Config:
     """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run.
 
@@ -209,6 +219,7 @@ def plan_episode(
         reactor=thinkers.get("reactor"),
         ticks=ticks,
         start=start,
+        partner=_partner(game, partner),
         guidance=guidance,
         throughput=throughput,
         dynamic_reactive_budget=dynamic_reactive_budget,
@@ -221,6 +232,23 @@ def plan_episode(
         warnings=tuple(warnings),
         **budgets,
     )
+
+
+def _partner(game: str, given: str | None) -> str | None:
+    """Return who plays beside the agent; None where nobody can."""
+    seats = inspect.signature(type(games.make(game)).step).parameters
+    if "partner" not in seats:
+        if given is None:
+            return None
+        raise ConfigError(f"partner {given!r} has no place in {games.spec(game).name}, which one plays alone; leave out --partner")
+    if given is None or given == "scripted":
+        return "scripted"
+    shape = agents.shape(given)
+    if shape.planner or shape.reactor:
+        raise ConfigError(
+            f"partner {given!r} has to think, and only the agent beside it has thinkers; give --agent {given} --partner human, or --partner scripted"
+        )
+    return given
 
 
 def _whole(value: object, low: int, high: int) -> bool:

@@ -18,17 +18,20 @@ from workers.rings import KIND_CHUNK, KIND_EVENT, KIND_MARK, Frame, FrameReader,
 
 __all__ = [
     "CHANNELS",
+    "START",
     "Close",
     "Command",
     "Control",
     "Death",
     "Emitter",
     "Go",
+    "GoAhead",
     "Grant",
     "Mark",
     "Pace",
     "Piece",
     "Ready",
+    "Stand",
     "drain",
     "read_control",
     "read_event",
@@ -99,11 +102,33 @@ class Close(Control, frozen=True, tag="close"):
     """The episode is over; everybody goes home."""
 
 
+class Stand(Control, frozen=True, tag="stand"):
+    """Conductor to desk: everything is ready for the end of `tick` (START: for the episode's beginning), and it waits for the word."""
+
+    tick: int
+
+
+class GoAhead(Control, frozen=True, tag="goahead"):
+    """Desk to conductor, the word: every side of the match stands at the end of `tick`, so it may end. With START the episode begins."""
+
+    tick: int
+    t_ns: int = 0
+    """With START: the absolute monotonic instant the episode's time is counted from, the same on all sides."""
+
+
+START = -1
+"""In place of a tick: the beginning of the episode."""
+
+
 class Command(Control, frozen=True, tag="command"):
     """Desk to conductor: what a person asked for."""
 
     what: str
     value: str = ""
+    player: int = 0
+    """For a key: whose it is, where two play in one game."""
+    t_ns: int = 0
+    """For a key: the absolute monotonic instant it was pressed."""
 
 
 class Death(Control, frozen=True, tag="death"):
@@ -115,7 +140,7 @@ class Death(Control, frozen=True, tag="death"):
     restarts: bool
 
 
-AnyControl = Ready | Go | Mark | Grant | Pace | Close | Command | Death
+AnyControl = Ready | Go | Mark | Grant | Pace | Close | Stand | GoAhead | Command | Death
 
 _encoder = msgspec.msgpack.Encoder()
 _control: msgspec.msgpack.Decoder[AnyControl] = msgspec.msgpack.Decoder(AnyControl)

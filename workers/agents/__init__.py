@@ -14,7 +14,7 @@ from workers.plugins import find, names
 
 __all__ = ["Agent", "Asked", "Choice", "Decision", "Shape", "available", "load", "shape"]
 
-OURS = ("agile", "default", "planning", "random", "reactive")
+OURS = ("agile", "default", "human", "planning", "random", "reactive")
 
 
 def available() -> list[str]:

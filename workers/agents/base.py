@@ -47,6 +47,8 @@ class Choice(NamedTuple):
     """The episode's generator, for agents that draw."""
     missing: str = "none"
     """Why there is no answer: none, fault, late."""
+    key: str = ""
+    """Letter of the person's key in force as the tick ends; empty without one."""
 
 
 class Decision(NamedTuple):

@@ -77,6 +77,10 @@ class Orders(NamedTuple):
     """Whether the kernel may end the child with its parent: it goes by the starting thread, which must be the main one."""
     jitter: float
     """Tests only: sleep up to so many seconds at random in every wait, to shake the order of things."""
+    held: bool = False
+    """For the game: the episode begins at the desk's word."""
+    together: bool = False
+    """For the game: it is one side of a match, whose ticks end at the desk's word."""
 
 
 class Child:
@@ -87,6 +91,8 @@ class Child:
         self.role = orders.role
         self.incarnation = orders.incarnation
         self.recording = orders.recording
+        self.held = orders.held
+        self.together = orders.together
         self.config = msgspec.msgpack.decode(orders.config, type=Config)
         header = ev.decode(orders.header)
         assert isinstance(header, ev.Episode)

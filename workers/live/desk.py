@@ -25,13 +25,13 @@ from workers.live.child import WRITE_FAILED, Orders
 from workers.live.child import main as child_main
 from workers.live.parts import Part
 from workers.rings import RingReader, RingWriter, Switchboard, capacity_for, wait_any
-from workers.wire import Command, Death, Emitter, Piece, drain, split
+from workers.wire import Command, Death, Emitter, GoAhead, Pace, Piece, Stand, drain, split
 
 __all__ = ["LiveRun"]
 
 log = logging.getLogger(__name__)
 
-PROCESSES = ("game", "planner", "reactor", "recorder", "desk")
+PROCESSES = ("game", "planner", "reactor", "recorder", "desk", "referee")
 MAX_RESTARTS = 3
 READY_S = 30.0
 """Real seconds the children may take to start; a restarted one before it shows its first sign of life."""
@@ -50,11 +50,21 @@ SLACK_NS = 1_000_000_000
 class LiveRun:
     """One live episode. `start()`, then `poll()` for events and `command()` for wishes; `close()` always.
 
-    `jitter` is for tests: every process sleeps up to so many seconds at random in every wait.
+    With `held` the episode begins when `go(START, t_ns)` says so. With `match` it is one side of several, and in token time each of its
+    ticks ends when `go(tick)` says so (see `workers.live.match`). `jitter` is for tests: every process sleeps up to so many seconds at
+    random in every wait.
     """
 
     def __init__(
-        self, config: Config, *, record: str | None = None, meas: dict[str, Any] | None = None, log_queue: Any = None, jitter: float = 0.0
+        self,
+        config: Config,
+        *,
+        record: str | None = None,
+        meas: dict[str, Any] | None = None,
+        log_queue: Any = None,
+        held: bool = False,
+        match: ev.Match | None = None,
+        jitter: float = 0.0,
     ) -> None:
         for role in ("planner", "reactor"):
             if not isinstance(getattr(config, role), str | None):
@@ -62,7 +72,15 @@ class LiveRun:
         self.config = config
         self.recording = record
         game = make_game(config)
-        self.header = make_header(config, game, meas={"engine": "live", **(meas or {})})
+        header = make_header(config, game, meas={"engine": "live", **(meas or {})})
+        self.header = msgspec.structs.replace(header, match=match)
+        self.opening = game.snapshot()
+        """The game before its first tick, for a screen that has something to show while the children start."""
+        self.stands: int | None = None
+        """The tick at whose end it waits for `go`; START before the beginning, None while it is under way."""
+        self.pace: Pace | None = None
+        """How virtual time runs now, in token time; None where nothing is paced."""
+        self._held = held
         self.end: ev.End | None = None
         self.failure: str | None = None
         """Why the run cannot go on, in one sentence; None while it can."""
@@ -115,6 +133,8 @@ class LiveRun:
                 desk=os.getpid(),
                 kernel_watch=kernel_watch,
                 jitter=self._jitter,
+                held=self._held,
+                together=self.header.match is not None,
             )
             return self._board.for_child(part.role), orders
 
@@ -129,7 +149,7 @@ class LiveRun:
             # Before anything else, so that nobody is started any more.
             os.write(self._wake_write, b"x")
             self._watcher.join()
-        if self.end is None and self.begun and self.failure is None:
+        if self.end is None and self._under_way and self.failure is None:
             self._send(Command(what="quit"))
         self._end_children()
         # The last words: an end written while the children were being asked is still in the ring.
@@ -161,9 +181,9 @@ class LiveRun:
     def _end_children(self) -> None:
         """Wait for all children, less and less patiently; their pipes are read meanwhile, so that none hangs in a last word."""
         self.poll_game()
-        ends_by_itself = self.end is not None or (self.begun and self.failure is None)
+        ends_by_itself = self.end is not None or (self._under_way and self.failure is None)
         # With a dead game the others see that its ring was aborted, and the recorder has something to finish.
-        patience = CLOSE_S if ends_by_itself else TOLD_S if self.begun else 0.0
+        patience = CLOSE_S if ends_by_itself else TOLD_S if self._under_way else 0.0
         for step, seconds in (("ask", patience), ("tell", TOLD_S), ("kill", CLOSE_S)):
             deadline = time.monotonic() + seconds
             for part in self._parts.values():
@@ -202,7 +222,13 @@ class LiveRun:
             for item in split(drain(self._readers[name])):
                 if isinstance(item, Piece):
                     out.append(_token(name, item))
+                elif isinstance(item, Stand):
+                    self.stands = item.tick
+                elif isinstance(item, Pace):
+                    self.pace = item
                 elif isinstance(item, ev.Event):
+                    if isinstance(item, ev.Episode | ev.Step):
+                        self.stands = None
                     if isinstance(item, ev.Episode):
                         self.header, self.begun = item, True
                     elif isinstance(item, ev.End):
@@ -214,10 +240,27 @@ class LiveRun:
         """Ask the conductor for something: pause, resume, step, rate (ticks a second, or max), bookmark, quit."""
         self._send(Command(what=what, value=value))
 
-    def _send(self, message: Command | Death) -> None:
+    def key(self, letter: str, player: int = 0) -> None:
+        """A person pressed a key, now."""
+        self._send(Command(what="key", value=letter, player=player, t_ns=time.monotonic_ns()))
+
+    def go(self, tick: int, t_ns: int = 0) -> None:
+        """Give the word for the end of `tick`, or with START for the beginning, at the absolute instant `t_ns`."""
+        self._send(GoAhead(tick=tick, t_ns=t_ns))
+
+    def listen(self) -> RingReader:
+        """Return a reader of the game's ring for the match's referee; whoever asked closes it."""
+        return RingReader(self._board.wiring.handle("game", self._board.slot("referee")))
+
+    def _send(self, message: Command | Death | GoAhead) -> None:
         with self._lock:
             if self._emitter is not None:
                 self._emitter.control(message)
+
+    @property
+    def _under_way(self) -> bool:
+        """Whether the game's process answers to a wish."""
+        return self.begun or self.stands is not None
 
     @property
     def over(self) -> bool:

@@ -13,7 +13,7 @@ from workers.episode import cast_of, make_game
 from workers.live.child import NAP_S, Child
 from workers.pace import Tempo
 from workers.rings import Frame
-from workers.wire import Close, Command, Death, Emitter, Ready, drain, read_control
+from workers.wire import START, Close, Command, Death, Emitter, GoAhead, Ready, Stand, drain, read_control
 
 __all__ = ["main", "rate_of"]
 
@@ -58,15 +58,18 @@ class Driver:
         """Wait for the thinkers, then play the episode."""
         self._child.ready(self._emitter)
         early = self._gather()
-        if early is None:
+        epoch_ns = time.monotonic_ns()
+        if early is not None and self._child.held:
+            epoch_ns = self._hold_start(early)
+        if early is None or not epoch_ns:
             # Who waits for the first tick goes home, too.
             self._emitter.control(Close())
             return
-        self._emitter.epoch_ns = time.monotonic_ns()
+        self._emitter.epoch_ns = epoch_ns
         meas = {**self._child.header.meas, "epoch_ns": self._emitter.epoch_ns}
         header = msgspec.structs.replace(self._child.header, meas=meas)
         tempo = Tempo(rate_of(self._config), tick_tokens=self._config.tick_budget_tokens)
-        conductor = Conductor(self._cast, self._game, self._emitter, header=header, tempo=tempo)
+        conductor = Conductor(self._cast, self._game, self._emitter, header=header, tempo=tempo, together=self._child.together)
         for seat in conductor.seats.values():
             seat.ready = 0
         for want in conductor.run():
@@ -90,6 +93,19 @@ class Driver:
                 if any(isinstance(read_control(frame), Ready) for frame in drain(reader)):
                     waiting.discard(name)
         return early
+
+    def _hold_start(self, early: list[Frame]) -> int:
+        """Wait for the desk's word; returns the instant time is counted from, or 0 if it is time to go. What else the desk says goes to `early`."""
+        self._emitter.control(Stand(tick=START))
+        while self._child.wait([self._desk], NAP_S):
+            for frame in drain(self._desk):
+                order = read_control(frame)
+                if isinstance(order, GoAhead):
+                    return order.t_ns
+                if isinstance(order, Command) and order.what == "quit":
+                    return 0
+                early.append(frame)
+        return 0
 
     def _fulfil(self, conductor: Conductor, want: Want) -> None:
         began = time.monotonic_ns()
