@@ -342,7 +342,7 @@ class DeskApp(Actions, App[None]):
             span = window(state, view)
             loud = alarm(state, span.share if span is not None else 0.0)
             # The pace is rounded, so that its last digit does not repaint the column every frame.
-            pace = tuple(f"{value:.1e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
+            pace = tuple(f"{value:.0e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
             return (
                 rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
             )  # fmt: skip
@@ -362,6 +362,7 @@ class DeskApp(Actions, App[None]):
             prompts=self._prompts,
             keys=foot_keys(self._human, replay=replay, paceable=status.paceable),
             jump=self._jump,
+            memo=run.memo,
             dropped=self.dropped if self._held > 5 else 0,
         )
 

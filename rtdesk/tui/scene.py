@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from games.base import Board
 from replays.clean import one_line
 from replays.notes import why
 from replays.reduce import ViewState
@@ -129,7 +130,27 @@ def draw_game(state: ViewState, view: View, look: Look, layout: Layout, width: i
     if board is None:
         rows = 8 * layout.cell[1] + layout.axes
         return [blank(width, look)] * (rows // 2) + [finish((("  waiting for tick 0", look.dim),), width, look)] + [blank(width, look)] * (rows - rows // 2 - 1)
-    drawn = draw_board(board, look, layout.cell, overlay(state, view), axes=layout.axes)
+    over = overlay(state, view)
+    # The board itself is in the key, so it lives as long as its rows do and its identity stays its own.
+    return list(view.kept("board", (_Same(board), look, layout.cell, layout.axes, width, over), lambda: _drawn(board, look, layout, width, over)))
+
+
+class _Same:
+    """Equal only for the very same object: a board is large to compare and made once a tick."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: object) -> None:
+        self.what = what
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and self.what is other.what
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _drawn(board: Board, look: Look, layout: Layout, width: int, over: Overlay) -> list[Row]:
+    drawn = draw_board(board, look, layout.cell, over, axes=layout.axes)
     wide = columns(drawn[0]) if drawn else 0
     margin = max(0, (width - wide) // 2) if not layout.axes else max(0, (width - wide - 2) // 2)
     pad: Run = (" " * margin, look.base)
@@ -270,7 +291,9 @@ def meter(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]
     rows = meter_rows(state, view, look, rect.width)
     if layout.history >= 3:
         rows.append(blank(rect.width, look))
-    rows += history_rows(state, view, look, rect.width, layout.history)
+    past = (state.tick, state.steps, state.noted, state.score, state.header is None, _Same(view.overview), _Same(view.spec), view.status.ticks)
+    key = (*past, look, rect.width, layout.history)
+    rows += view.kept("history", key, lambda: history_rows(state, view, look, rect.width, layout.history))
     return _exact(rows, rect, look)
 
 

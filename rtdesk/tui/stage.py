@@ -52,6 +52,7 @@ class Run:
         self.source = source
         self.boards = boards
         self.state = ViewState()
+        self.memo: dict[str, Any] = {}
 
     def poll(self, now_ns: int) -> tuple[bool, bool]:
         """Fold what is new; return (whether there was anything, whether it starts over)."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import msgspec
 
 from games.base import Board, GameSpec
@@ -62,5 +65,14 @@ class View(msgspec.Struct, kw_only=True):
     """(key, what it does) for the foot."""
     jump: str = ""
     """Digits typed so far, in a replay."""
+    memo: dict[str, Any] = {}
+    """Rows that need no making again while what they are made of is the same; the app hands the same dict to every frame."""
     dropped: int = 0
     """Frames not drawn because the terminal had not taken the last one."""
+
+    def kept(self, name: str, key: tuple[Any, ...], make: Callable[[], Any]) -> Any:
+        """Return what `make` gives, or what it gave last time under `name` if `key` is the same."""
+        found = self.memo.get(name)
+        if found is None or found[0] != key:
+            found = self.memo[name] = (key, make())
+        return found[1]

@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 
 CHILD = """
-import sys, unicodedata
+import os, sys
 sys.path[:0] = [{here!r}, {root!r}]
 from material import episode
 from replays import events as ev
@@ -29,7 +29,9 @@ source = ListSource(events, rate=1.0)
 
 class App(DeskApp):
     def action_bookmark(self):
-        open({out!r}, "w").write("\\n".join(self.screen_text()))
+        # Renamed into place, so that nobody reads half of it.
+        open({out!r} + ".part", "w").write("\\n".join(self.screen_text()))
+        os.replace({out!r} + ".part", {out!r})
 
 source.command("pause")
 raise SystemExit(App(source, look="dark", ascii=False).run_desk())
@@ -46,7 +48,7 @@ def test_tmux_shows_exactly_the_rows_the_scene_meant(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TMUX")} | {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
     subprocess.run([*server, "new-session", "-d", "-x", "120", "-y", "50", f"{sys.executable} {script}"], check=True, env=environment)
     try:
-        until = time.monotonic() + 20
+        until = time.monotonic() + 40
         shown: list[str] = []
         while time.monotonic() < until:
             shown = subprocess.run([*server, "capture-pane", "-p"], check=True, capture_output=True, text=True, env=environment).stdout.split("\n")
@@ -54,6 +56,7 @@ def test_tmux_shows_exactly_the_rows_the_scene_meant(tmp_path: Path) -> None:
                 break
             time.sleep(0.1)
         subprocess.run([*server, "send-keys", "m"], check=True, env=environment)
+        until = time.monotonic() + 20
         while not out.exists() and time.monotonic() < until:
             time.sleep(0.05)
         meant = out.read_text().split("\n")
