@@ -29,7 +29,7 @@ Step = tuple[str, str]
 
 DEPTH = 16
 """Turns a line is searched ahead."""
-POSITIONS = {"easy": (105, 16), "medium": (115, 5), "hard": (130, 12)}
+POSITIONS = {"easy": (105, 16), "medium": (115, 5), "hard": (140, 14)}
 """Positions looked on from in one plan: so many, and so many more for each cell of the body."""
 MOST = 250
 """Positions no plan exceeds; about 20k tokens."""
