@@ -1,14 +1,14 @@
 """What the builtin Overcooked reactor sees for itself: what it wants next, and what three moves can reach.
 
-Distances are counted as the crow flies, counters and cooks not minded, and Bob is taken to stand still: a glance, not a plan.
+Distances are counted as the crow flies, counters not minded, and the other cook is taken to stand still: a glance, not a plan.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from games.overcooked import faced, object_at, soup_in
+from games.overcooked import faced, soup_in
 from games.overcooked.kitchen import FLOOR, STEP, Cell
 
 __all__ = ["Glance", "at", "hands"]
@@ -17,27 +17,46 @@ Step = tuple[str, str]
 
 MOVES = 3
 """Moves looked ahead, the I included."""
+NAMED = 4
+"""Wanted things named with their distance, at most."""
 FAR = 99
 
-_FIXTURE = {"X": "a counter", "P": "pot", "O": "the onions", "D": "the dishes", "S": "the serving counter"}
+_FIXTURE = {"X": "the counter", "P": "pot", "O": "the onions", "D": "the dishes", "S": "the serving counter"}
 _BACK = {"U": "D", "D": "U", "L": "R", "R": "L"}
 
 
+class Spot(NamedTuple):
+    """A floor cell I could get to."""
+
+    letters: str
+    cell: Cell
+
+
+class Front(NamedTuple):
+    """A fixture I could come to face."""
+
+    letters: str
+    fixture: Cell
+
+
 class Glance:
-    """One look at the fresh kitchen."""
+    """One look at the fresh kitchen: `look` says everything, and `letter` is what I would do on my own."""
 
     def __init__(self, view: dict[str, Any]) -> None:
+        self.mate = "Alice" if view["you"] else "Bob"
         self.view = view
         self.terrain: list[str] = view["terrain"]
-        (cell, self.facing, held), (bob, self.bob_facing, _) = view["players"]
+        (cell, self.facing, held), (other, self.mate_faces, mate_held) = view["players"]
         self.cell: Cell = (cell[0], cell[1])
-        self.bob: Cell = (bob[0], bob[1])
+        self.other: Cell = (other[0], other[1])
         self.held: str = held[0] if held else ""
+        self.mate_holds: str = mate_held[0] if mate_held else ""
+        self.spots: list[Spot] = []
+        self.fronts: list[Front] = []
         self.aim, self.wanted = self._wants()
-        self.letter = "S"
-        """The answer, once `choose` is through."""
         self.shunned: set[Cell] = set()
-        """Cells the planner warns of for the next turn."""
+        """Cells I am warned of for the next turn."""
+        self.letter = "S"
 
     def _wants(self) -> tuple[str, list[Cell]]:
         """Return what I want next in words, and where it is to be had."""
@@ -47,167 +66,187 @@ class Glance:
                 if kind != FLOOR:
                     cells[kind].append((x, y))
         lying = {(thing[1][0], thing[1][1]): thing for thing in self.view["objects"]}
-        on_counters = {cell: thing[0] for cell, thing in lying.items() if cell not in cells["P"]}
+        loose = {cell: thing[0] for cell, thing in lying.items() if cell not in cells["P"]}
         full = [pot for pot in cells["P"] if pot in lying and len(lying[pot][2]) == self.view["onions_per_soup"]]
         ready = [pot for pot in full if lying[pot][4] == "ready"]
         room = [pot for pot in cells["P"] if pot not in full]
-        free = [cell for cell in cells["X"] if cell not in on_counters]
+        free = [cell for cell in cells["X"] if cell not in loose]
         if self.held == "soup":
             return "serve the soup", cells["S"]
         if self.held == "dish":
-            if ready or full:
-                return "lift a soup", ready or full
-            begun = [pot for pot in cells["P"] if pot in lying]
-            return ("be at a pot when its soup is ready", begun) if begun else ("lay the dish down", free)
+            begun = ready or full or [pot for pot in cells["P"] if pot in lying]
+            return ("lift a soup with the dish", begun) if begun else ("lay the dish down, for nothing is cooking", free)
         if self.held == "onion":
             return ("put the onion into a pot with room", room) if room else ("lay the onion down, for no pot has room", free)
-        soups = [cell for cell, thing in on_counters.items() if thing == "soup"]
+        soups = [cell for cell, thing in loose.items() if thing == "soup"]
         if soups:
-            return "take a soup off a counter", soups
+            return "take the soup off a counter", soups
         if ready or not room:
-            return "get a dish", [*cells["D"], *(cell for cell, thing in on_counters.items() if thing == "dish")]
-        return "get an onion", [*cells["O"], *(cell for cell, thing in on_counters.items() if thing == "onion")]
+            why = "for a soup is ready" if ready else "for all pots are full"
+            return f"get a dish, {why}", [*cells["D"], *(cell for cell, thing in loose.items() if thing == "dish")]
+        return "get an onion, for a pot has room", [*cells["O"], *(cell for cell, thing in loose.items() if thing == "onion")]
 
     def look(self) -> Iterator[Step]:
-        """Say what is there, what I want, and where three moves lead."""
+        """Say what is there, what I want, where three moves lead, and what I would do on my own."""
         yield from self._situation()
-        yield "plan", f"I want to {self.aim}. As the crow flies: {self._distances()}.\n"
+        yield "plan", f"I want to {self.aim}. As the crow flies {self._distances()}.\n"
         yield from self._moves()
+        yield from self._choose()
+
+    def aim_at(self, target: Cell) -> Iterator[Step]:
+        """Hold the moves already looked at against a narrower wish, and choose anew."""
+        self.wanted = [target]
+        away = ", ".join([f"{at(spot.cell)} {self._crow(spot.cell)}" for spot in (Spot("", self.cell), *self.spots)])
+        yield "plan", f"How far it is to {at(target)} from the cells I looked at: {away}.\n"
+        yield from self._choose()
 
     def _situation(self) -> Iterator[Step]:
         view = self.view
-        bob_held = view["players"][1][2]
         yield (
             "understand",
-            f"Turn {view['turn']}. I am at {at(self.cell)} facing {self.facing}, {hands(self.held)}. Bob is at {at(self.bob)} facing {self.bob_facing}, "
-            f"{hands(bob_held[0] if bob_held else '')}.\n",
+            f"Turn {view['turn']}. I am at {at(self.cell)} facing {self.facing} and hold {hands(self.held)}. {self.mate} is at {at(self.other)} facing "
+            f"{self.mate_faces} and holds {hands(self.mate_holds)}, {self._from_mate(self.cell)} from me.\n",
         )
+        mine, others = view["history"]
+        yield "understand", f"My last letters are {' '.join(mine) or 'none'}, {self.mate}'s {' '.join(others) or 'none'}.\n"
         pots = []
         for y, row in enumerate(self.terrain):
             for x, kind in enumerate(row):
                 if kind == "P":
-                    soup = soup_in(view, [x, y])
-                    inside = "is empty" if soup is None else f"has {_onions(soup)}" if soup[4] == "idle" else "cooks" if soup[4] == "cooking" else "is ready"
-                    pots.append(f"Pot {at((x, y))} {inside}.")
+                    pots.append(f"Pot {at((x, y))} {self._inside([x, y])}.")
         lying = [f"{thing[0]} {at(thing[1])}" for thing in view["objects"] if self.terrain[thing[1][1]][thing[1][0]] != "P"]
-        yield "understand", " ".join(pots) + (f" On the counters: {', '.join(lying)}.\n" if lying else "\n")
+        yield "understand", " ".join(pots) + (f" On the counters lie {', '.join(lying)}.\n" if lying else " The counters are empty.\n")
+
+    def _inside(self, pot: list[int]) -> str:
+        soup = soup_in(self.view, pot)
+        if soup is None:
+            return "is empty"
+        if soup[4] == "idle":
+            missing = self.view["onions_per_soup"] - len(soup[2])
+            return f"has {len(soup[2])} onion{'' if len(soup[2]) == 1 else 's'} and needs {missing} more"
+        return "has a soup that is ready" if soup[4] == "ready" else f"cooks for {self.view['cook_time'] - soup[3]} more turns"
 
     def _distances(self) -> str:
-        near = sorted((self._crow(self.cell, [cell]), cell) for cell in self.wanted)[:4]
-        return ", ".join([f"{at(cell)} is {steps} away" for steps, cell in near]) or "there is none"
-
-    def _crow(self, cell: Cell, targets: list[Cell]) -> int:
-        return min((abs(cell[0] - x) + abs(cell[1] - y) for x, y in targets), default=FAR)
+        x, y = self.cell
+        near = sorted((abs(x - there[0]) + abs(y - there[1]), there) for there in self.wanted)[:NAMED]
+        return ", ".join([f"{at(there)} is {steps} away" for steps, there in near]) or "there is nowhere to"
 
     def _moves(self) -> Iterator[Step]:
-        """Write down every way of up to three moves; what they reach is remembered."""
-        self.reached: list[tuple[int, str]] = []
-        """(moves with the I, letters) of each way to something wanted, shortest first."""
-        self.nearest: list[tuple[int, int, str]] = []
-        """(distance left, moves, letters) of each way that only leads on."""
+        """Write down every way of up to three moves: the cells it gets to and what it comes to face."""
         front = faced(self.view["players"][0])
-        self._note(self.cell, (front[0], front[1]), "")
-        yield "execute", self._facing_text((front[0], front[1]))
+        kind = self.terrain[front[1]][front[0]]
+        if kind != FLOOR:
+            self.fronts.append(Front("", (front[0], front[1])))
+            use = "that is what I want" if (front[0], front[1]) in self.wanted else "of no use now"
+            yield "execute", f"Move 1, I: I face {_FIXTURE[kind]} {at(front)}, {use}.\n"
         seen = {self.cell}
-        level = [(self.cell, "")]
-        for depth in range(1, MOVES + 1):
+        level = [Spot("", self.cell)]
+        for number in range(1, MOVES + 1):
             further = []
-            for cell, letters in level:
+            for spot in level:
                 said = []
                 for letter, (dx, dy) in STEP.items():
-                    there = (cell[0] + dx, cell[1] + dy)
+                    there = (spot.cell[0] + dx, spot.cell[1] + dy)
                     kind = self.terrain[there[1]][there[0]]
                     if kind != FLOOR:
-                        said.append(f"{letter} turns me to {_FIXTURE[kind]} {at(there)}")
-                        if depth < MOVES:
-                            self._note(cell, there, letters + letter)
-                            if there in self.wanted and letters + letter + "I" in [way for _, way in self.reached]:
-                                said[-1] += ", then I does it"
-                    elif there == self.bob:
-                        said.append(f"{letter} runs into Bob")
-                    elif there not in seen:
+                        said.append(self._turned(letter, kind, there, number))
+                        if number < MOVES:
+                            self.fronts.append(Front(spot.letters + letter, there))
+                    elif there == self.other:
+                        said.append(f"{letter} runs into {self.mate}")
+                    elif there in seen:
+                        said.append(f"{letter} is {at(there)} again")
+                    else:
                         seen.add(there)
-                        further.append((there, letters + letter))
-                        left = self._crow(there, self.wanted)
-                        self.nearest.append((left, depth, letters + letter))
-                        said.append(f"{letter} to {at(there)}, {left} away")
+                        further.append(Spot(spot.letters + letter, there))
+                        said.append(self._stepped(letter, there))
                         ahead = (there[0] + dx, there[1] + dy)
-                        if depth < MOVES and ahead in self.wanted:
-                            self._note(there, ahead, letters + letter)
-                            said[-1] += " and facing it"
-                start = f"after {' '.join(letters)}" if letters else "now"
-                if said:
-                    yield "execute", f"Move {depth} {start}: {'; '.join(said)}.\n"
+                        if number < MOVES and self.terrain[ahead[1]][ahead[0]] != FLOOR:
+                            self.fronts.append(Front(spot.letters + letter, ahead))
+                            if ahead in self.wanted:
+                                said[-1] += f", facing {at(ahead)}"
+                start = f"after {' '.join(spot.letters)}, from {at(spot.cell)}" if spot.letters else f"from {at(spot.cell)}"
+                yield "execute", f"Move {number} {start}: {'; '.join(said)}.\n"
+            self.spots += further
             level = further
-        self.reached.sort(key=lambda way: way[0])
 
-    def again(self) -> Iterator[Step]:
-        """Hold the moves looked at against a changed wish: nothing new is looked at, only what is wanted is another thing."""
-        yield "plan", f"As the crow flies: {self._distances()}.\n"
-        yield from self._moves()
+    def _turned(self, letter: str, kind: str, there: Cell, number: int) -> str:
+        text = f"{letter} runs into {_FIXTURE[kind]} {at(there)} and only turns me"
+        if there not in self.wanted:
+            return text
+        return f"{text}, but I there is what I want" if number < MOVES else f"{text}, to what I want, one move too late"
 
-    def _note(self, cell: Cell, ahead: Cell, letters: str) -> None:
-        """Remember a way that ends in front of something wanted."""
-        if ahead in self.wanted and not (letters and any(way == letters + "I" for _, way in self.reached)):
-            self.reached.append((len(letters) + 1, letters + "I"))
+    def _stepped(self, letter: str, there: Cell) -> str:
+        steps = self._from_mate(there)
+        near = f"next to {self.mate}" if steps == 1 else f"{steps} from {self.mate}"
+        return f"{letter} gets to {at(there)}, a free cell {near}, with {self._crow(there)} to go"
 
-    def _facing_text(self, front: Cell) -> str:
-        kind = self.terrain[front[1]][front[0]]
-        if kind == FLOOR:
-            return f"Before me is the floor {at(front)}.\n"
-        what = f"{_FIXTURE[kind]} {at(front)}"
-        if front in self.wanted:
-            return f"I face {what}, which is what I want.\n"
-        return f"I face {what}, of no use now.\n"
+    def _crow(self, cell: Cell) -> int:
+        """Return how far the nearest wanted thing is from a cell, as the crow flies."""
+        return min((abs(cell[0] - x) + abs(cell[1] - y) for x, y in self.wanted), default=FAR)
 
-    def does(self, player_view: dict[str, Any] | None = None) -> bool:
-        """Return whether I in front of what I face does what I want at once: a soup that still cooks cannot be lifted."""
-        front = faced(self.view["players"][0])
-        if (front[0], front[1]) not in self.wanted:
-            return False
-        soup = soup_in(self.view, front) if self.terrain[front[1]][front[0]] == "P" else None
-        return not (self.held == "dish" and (soup is None or soup[4] != "ready"))
+    def _from_mate(self, cell: Cell) -> int:
+        return abs(cell[0] - self.other[0]) + abs(cell[1] - self.other[1])
 
-    def choose(self) -> Iterator[Step]:
-        """Settle on a letter of my own."""
-        if self.does():
-            self.letter = "I"
-            yield "check", f"I am in front of it, so I can {self.aim} now.\n"
+    def _choose(self) -> Iterator[Step]:
+        """Settle on a letter of my own and say why."""
+        ways = [front.letters for front in self.fronts if front.fixture in self.wanted]
+        self.letter = "S"
+        yield "check", f"Weighing the first moves: {'; '.join([self._weighed(letter, ways) for letter in STEP])}.\n"
+        if "" in ways:
+            if self._in_time():
+                self.letter = "I"
+                yield "check", f"I can {self.aim} at once, so on my own I would play I.\n"
+            else:
+                yield "check", "I am in front of it, but nothing can be lifted yet, so on my own I would wait with S.\n"
+        elif self._dancing():
+            yield "check", f"{self.mate} and I keep stepping to and fro in front of each other, so on my own I would stay once.\n"
+        elif ways:
+            way = min(ways, key=len)
+            self.letter = way[0]
+            yield "check", f"{' '.join(way)} I does it in {len(way) + 1} moves, so on my own I would play {self.letter}.\n"
+        else:
+            yield from self._approach()
+
+    def _weighed(self, letter: str, ways: list[str]) -> str:
+        """Return the best that begins with a letter."""
+        done = min((len(way) + 1 for way in ways if way.startswith(letter)), default=0)
+        if done:
+            return f"{letter} does it in {done} moves"
+        left = min((self._crow(spot.cell) for spot in self.spots if spot.letters.startswith(letter)), default=FAR)
+        return f"{letter} leaves {left} to go at best" if left < FAR else f"{letter} leads nowhere"
+
+    def _approach(self) -> Iterator[Step]:
+        """Nothing wanted is within three moves: go where the least is left, and least far of those."""
+        spots = [spot for spot in self.spots if self._first(spot) not in self.shunned] or self.spots
+        if not spots:
+            yield "check", "There is no way on now, so on my own I would stay.\n"
             return
-        ways = [way for way in self.reached if way[1] != "I"]
-        if self.reached and self.reached[0][1] == "I":
-            yield "check", "I am in front of it, but it is not ready, so I wait.\n"
-            self.letter = "S"
+        end = min(spots, key=lambda spot: (self._crow(spot.cell), len(spot.letters)))
+        left = self._crow(end.cell)
+        # Staying where nothing is gained: this is where three moves are too few.
+        if left >= self._crow(self.cell):
+            yield "check", f"No cell within three moves is nearer than the {self._crow(self.cell)} I have to go here, so on my own I would stay.\n"
             return
-        if self._dancing():
-            self.letter = "S"
-            yield "check", "Bob and I keep stepping the same way in front of each other, so I stay once.\n"
-            return
-        if ways:
-            steps, letters = ways[0]
-            self.letter = letters[0]
-            yield "check", f"{' '.join(letters)} gets it done in {steps} moves, so {self.letter}.\n"
-            return
-        open_ways = [way for way in self.nearest if self._first_cell(way[2]) not in self.shunned] or self.nearest
-        if not open_ways:
-            yield "check", "There is no way on now, so I stay.\n"
-            return
-        here = self._crow(self.cell, self.wanted)
-        left, moves, letters = min(open_ways, key=lambda way: way[:2])
-        self.letter = letters[0]
-        closer = "" if left < here else ", though it is no closer than here"
-        yield "check", f"The nearest I get is {left} away, by {' '.join(letters)}{closer}, so {self.letter}.\n"
+        self.letter = end.letters[0]
+        yield "check", f"The nearest I get is {at(end.cell)} by {' '.join(end.letters)}, {left} to go, so on my own I would play {self.letter}.\n"
 
-    def _first_cell(self, letters: str) -> Cell:
-        dx, dy = STEP[letters[0]]
+    def _first(self, spot: Spot) -> Cell:
+        dx, dy = STEP[spot.letters[0]]
         return (self.cell[0] + dx, self.cell[1] + dy)
 
+    def _in_time(self) -> bool:
+        """Return whether I does something now: with a dish only in front of a soup that is ready."""
+        front = faced(self.view["players"][0])
+        if self.held != "dish" or self.terrain[front[1]][front[0]] != "P":
+            return True
+        soup = soup_in(self.view, front)
+        return soup is not None and soup[4] == "ready"
+
     def _dancing(self) -> bool:
-        """Return whether Bob stands within two steps and my last three letters went to and fro, as happens when we mirror each other."""
+        """Return whether the other is within two steps and my last three letters went to and fro, as happens when we mirror each other."""
         mine = self.view["history"][0][-3:]
-        if abs(self.cell[0] - self.bob[0]) + abs(self.cell[1] - self.bob[1]) > 2 or len(mine) < 3:
-            return False
-        return mine[0] == mine[2] and _BACK.get(mine[0]) == mine[1]
+        return len(mine) == 3 and self._from_mate(self.cell) <= 2 and mine[0] == mine[2] and _BACK.get(mine[0]) == mine[1]
 
 
 def at(cell: Any) -> str:
@@ -215,9 +254,5 @@ def at(cell: Any) -> str:
 
 
 def hands(held: str) -> str:
-    return f"holding {held or 'nothing'}"
-
-
-def _onions(soup: list[Any]) -> str:
-    count = len(soup[2])
-    return f"{count} onion{'' if count == 1 else 's'}"
+    """Return what is held in words."""
+    return f"{'an' if held == 'onion' else 'a'} {held}" if held else "nothing"

@@ -1,20 +1,22 @@
-r"""The builtin Overcooked planner: it looks the kitchen over, guesses Bob's next two turns, then weighs chains of errands and says so.
+r"""The builtin Overcooked planner: it looks the kitchen over, guesses the other cook's next two turns, then weighs chains of errands.
 
-The search is a beam: from each of the best chains of n errands it looks at what could be done next, keeps the best of those, and goes
-on to n + 1. One clause is one errand weighed: its way, the turn it is done by, and the sum its worth is made of.
+The search is a beam of sweeps: each sweep goes down the chain lengths once and, at each length, on from the most promising chain not
+gone on from yet. So the first sweep already gives a whole line, and every later one widens the beam by one. One sentence is one errand
+weighed: its way, the turn it is done by, and the sum its worth is made of.
 
 Lines a reader can act on, the last of a kind counts:
 
     Best line so far: Turn 0: U from (3,3) holding nothing; Turn 1: I from (3,3) holding nothing; Turn 2: L from (3,3) holding onion.
     GOAL onion from (3,4), then onion into pot (3,0).
     WARNING keep out of (2,3) at turn 1: Bob is expected there.
-    If at turn 0 I am at (3,3) with U blocked: Turn 0: R from (3,3) holding nothing; ...
+    If at turn 0 I am at (3,3) with U blocked: Turn 0: R from (3,3) holding nothing; Turn 1: U from (4,3) holding nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Generator, Iterator
+from functools import lru_cache
 from typing import Any
 
 from games.overcooked import advance
@@ -28,23 +30,27 @@ Step = tuple[str, str]
 ERRANDS = 5
 """Errands in a chain."""
 CHAINS = {"easy": 55, "medium": 55, "hard": 55}
-"""Chains gone on from in one plan."""
-FUTURE = 500
-
+"""Chains gone on from in one plan: a beam about ten wide over five errands."""
+FUTURE = 5
+"""Points that all later errands together are taken to be worth, so that of two equal chains the quicker one is ahead."""
+SUMMARY_EVERY = 4
+"""Sweeps from one summary to the next."""
 SHOWN = 40
 """Turns of a line that are written down: as many as a conclusion of 1,024 tokens holds twice, as line and in the box."""
 INSTEAD = 12
 """Turns of a contingency."""
 KEPT_TO = 30
-"""Hundredths of a point by which an errand of my last plan is preferred, so that I do not turn back for a trifle."""
+"""Hundredths of a point by which the first errand of my last plan is preferred, so that I do not turn back for a trifle."""
+NEAR = 2
+"""Steps up to which the other cook is worth a warning."""
 
 _FACING = {"U": "up", "D": "down", "L": "left", "R": "right"}
 _APPROACH = (
-    "My approach: chains of up to five errands. An onion in hand counts 1 point, in a pot 3, 4 or 5 as the first, second or third, a dish in hand 2.5 if a "
-    "pot is full and 1.5 if it lacks one, a soup lifted 5, a soup served 12, an onion laid where the pots are nearer from the other side 1; what is laid down elsewhere is "
-    "lost again. Each turn that passes first takes 3 percent off.\n\n"
+    "My approach: chains of up to five errands, in points: an onion in hand 1, in a pot 3, 4 or 5 as its first, second or third; a dish in hand 2.5 with a pot full, "
+    "1.5 with one that lacks an onion; a soup lifted 5, served 12; an onion laid where the pots are nearer from the other side 1; all that may follow 5. Each "
+    "turn that passes first takes 3 percent off.\n\n"
 )
-_REMEMBERED = re.compile(r"GOAL (.*)")
+_GOAL = re.compile(r"GOAL (.*)")
 
 
 def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str = "") -> Generator[Step, str | None, None]:
@@ -52,7 +58,7 @@ def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str =
 
     `send(strategy)` wishes for the next kind of step: `conclude` ends the thinking, `check`, `summarize` and `explore` are done when
     there is something to check, sum up or try; any other wish, and None, lets the thinking go its own way. `memory` is the planner's
-    own last conclusion, or empty: its goal is kept to unless something clearly better is found.
+    own last conclusion, or empty: the errand it began with is kept to unless something clearly better is found.
     """
     mind = _Mind(view, load=load, max_ticks=max_ticks, memory=memory)
     wish: str | None = None
@@ -67,23 +73,28 @@ class _Mind:
     """One plan in the making."""
 
     def __init__(self, view: dict[str, Any], *, load: str, max_ticks: int, memory: str) -> None:
+        self.name, self.mate = ("Bob", "Alice") if view["you"] else ("Alice", "Bob")
+        if view["you"]:
+            # Thought through with the two cooks' places changed: the rules differ only in who interacts first.
+            view = {**view, "you": 0, "players": view["players"][::-1], "history": view["history"][::-1]}
         self.view = view
         self.turn: int = view["turn"]
         self.tree = Tree(view, last=max_ticks)
         self.chains = CHAINS.get(load, CHAINS["medium"])
         self.best: Node | None = None
         """Where the best line written down ends."""
-        self.told = ""
-        """Letters of the best line written down, with its length in errands."""
+        self.line = ""
+        """Its letters."""
         self.goal = ""
-        self.checked = self.summed = self.tried = ""
-        self.seen: list[Node] = []
-        """The chains of the last whole round, best first."""
-        self.kept_to = self._remembered(memory)
+        self.ends: list[Node] = []
+        """Chains that are as long as chains get, or cannot go on."""
         self.surveyed: set[Cell] = set()
         """Cells around which the floor was written down."""
-        self.ways: set[tuple[Cell, str, str]] = set()
+        self.spelled: set[tuple[Cell, str, str]] = set()
         """Ways written down step by step: cell, facing, letters."""
+        self.checked = self.summed = self.tried = ""
+        found = _GOAL.findall(memory)
+        self.kept_to = found[-1].rstrip(".").split(", then ")[0] if found else ""
         self._way = self._freely()
         self._side: Iterator[Step] | None = None
         self._end: Iterator[Step] | None = None
@@ -113,8 +124,8 @@ class _Mind:
         yield from self._check()
 
     def _understand(self) -> Iterator[Step]:
-        root, bob = self.tree.root, self.tree.bob
-        yield "understand", f"Okay, it is turn {self.turn}. I am Alice at {_at(root.cell)}, facing {_FACING[root.facing]}, holding {root.held or 'nothing'}.\n"
+        root, mate = self.tree.root, self.tree.mate
+        yield "understand", f"Okay, it is turn {self.turn}. I am {self.name} at {_at(root.cell)}, facing {_FACING[root.facing]}, holding {root.held or 'nothing'}.\n"
         pots = []
         for pot, (onions, ready) in root.pots.items():
             if ready >= 0:
@@ -125,20 +136,20 @@ class _Mind:
         if root.items:
             lying = ", ".join([f"{thing} {_at(cell)}" for cell, thing in root.items.items()])
             yield "understand", f"On the counters: {lying}.\n"
-        yield "understand", f"Bob at {_at(bob.cells[0])} {bob.why}: then {_at(bob.cells[1])} next turn and {_at(bob.cells[2])} in two.\n"
-        cells = [cell for cell in dict.fromkeys(bob.cells[1:]) if abs(cell[0] - root.cell[0]) + abs(cell[1] - root.cell[1]) <= 2]
-        for cell in cells:
-            turn = self.turn + 1 + (cell != bob.cells[1])
-            yield "check", f"WARNING keep out of {_at(cell)} at turn {turn}: Bob is expected there.\n"
+        now, soon, later = mate.cells
+        facing, last = self.view["players"][1][1], self.view["history"][1][-1:]
+        yield "understand", f"{self.mate} at {_at(now)} faces {facing}{f' after {last}' if last else ''} and {mate.why}: then {_at(soon)} next turn and {_at(later)} in two.\n"
+        for turn, cell in ((self.turn + 1, soon), (self.turn + 2, later)):
+            if abs(cell[0] - root.cell[0]) + abs(cell[1] - root.cell[1]) <= NEAR and (turn == self.turn + 1 or cell != soon):
+                yield "check", f"WARNING keep out of {_at(cell)} at turn {turn}: {self.mate} is expected there.\n"
 
     def _sweeps(self) -> Iterator[Step]:
         """Go down the chain lengths again and again, each time on from the most promising chain of each length not gone on from yet."""
-        levels: list[list[Node]] = [[self.tree.root]] + [[] for _ in range(ERRANDS)]
+        levels: list[list[Node]] = [[self.tree.root], *([] for _ in range(ERRANDS))]
         states: list[set[tuple[Any, ...]]] = [set() for _ in levels]
         gone_on = sweep = 0
-        while gone_on < self.chains:
+        while gone_on < self.chains and any(levels[:-1]):
             sweep += 1
-            before = gone_on
             if sweep > 1:
                 yield "plan", f"Sweep {sweep}, from the top: of each length the best chain I have not gone on from.\n"
             for length, level in enumerate(levels[:-1]):
@@ -147,199 +158,201 @@ class _Mind:
                 node = max(level, key=self._promise)
                 level.remove(node)
                 gone_on += 1
-                if node.cell not in self.surveyed:
-                    self.surveyed.add(node.cell)
-                    yield "execute", f"From {_at(node.cell)} it is {self.tree.kitchen.waves(node.cell)}.\n"
-                if node.parent is not None:
-                    yield "execute", self._heading(node)
-                ended = True
-                for kind, target, route in self.tree.errands(node):
-                    child = self.tree.done(node, kind, target, route)
-                    if child is None:
-                        yield "execute", f"{_errand(kind, target)}: {' '.join(route.letters)} I ends after the game.\n"
-                        continue
-                    kept = node.parent is None and self.kept_to == _errand(kind, target)
-                    if kept:
-                        child.worth += KEPT_TO
-                    yield "execute", self._weighed(node, child, kept)
-                    ended = False
+                on: list[Node] = []
+                yield from self._go_on(node, on)
+                for child in on:
                     state = child.cell, child.facing, child.held, tuple(child.pots.values()), tuple(sorted(child.items))
                     if state not in states[length + 1]:
                         states[length + 1].add(state)
                         levels[length + 1].append(child)
                         if length + 1 == ERRANDS:
-                            self.seen.append(child)
-                    if length == 0 and (self.best is None or self._promise(child) > self._promise(self.best)):
-                        yield from self._record(child)
-                if ended and node.parent is not None:
-                    self.seen.append(node)
-            end = max(self.seen, key=self._promise, default=self.best)
-            if end is not None and end is not self.best:
-                yield from self._record(end)
-            if gone_on == before:
-                break
+                            self.ends.append(child)
+                if not on and node.parent is not None:
+                    self.ends.append(node)
+            best = max(self.ends, key=self._promise, default=self.best)
+            if best is not None and best is not self.best:
+                yield from self._record(best)
+            if sweep % SUMMARY_EVERY == 0:
+                yield from self._summarize()
+        yield "plan", "\n"
+
+    def _go_on(self, node: Node, on: list[Node]) -> Iterator[Step]:
+        """Weigh every errand that could come next and put where it leads into `on`."""
+        tree = self.tree
+        if node.cell not in self.surveyed:
+            self.surveyed.add(node.cell)
+            yield "execute", f"From {_at(node.cell)} it is {tree.kitchen.waves(node.cell)}.\n"
+        if node.parent is not None:
+            did = ", ".join([_errand(one.kind, one.target) for one in node.chain])
+            yield "execute", f"After {did}: turn {node.turn}, I am at {_at(node.cell)} holding {node.held or 'nothing'}.\n"
+        for kind, target, route in tree.errands(node):
+            child = tree.done(node, kind, target, route)
+            if child is None:
+                yield "execute", f"{_errand(kind, target)}: {' '.join(route.letters)} I ends after the game.\n"
+                continue
+            kept = node.parent is None and self.kept_to == _errand(kind, target)
+            if kept:
+                child.worth += KEPT_TO
+            yield "execute", self._weighed(node, child, kept)
+            on.append(child)
+            if node.parent is None and (self.best is None or self._promise(child) > self._promise(self.best)):
+                yield from self._record(child)
+        if not on:
+            yield "execute", "Nothing can be done from there.\n"
 
     def _promise(self, node: Node) -> int:
-        return node.worth + FUTURE * DISCOUNT[node.turn - self.turn] // 100
-
-    def _heading(self, node: Node) -> str:
-        did = ", ".join([_errand(one.kind, one.target) for one in node.chain])
-        return f"After {did}: turn {node.turn}, I am at {_at(node.cell)} holding {node.held or 'nothing'}.\n"
+        """Return the worth of a chain with what may still follow, in hundredths of a point."""
+        return node.worth + FUTURE * DISCOUNT[node.turn - self.turn]
 
     def _weighed(self, node: Node, child: Node, kept: bool) -> str:
         """Return one errand in words, with its sum."""
-        discount = DISCOUNT[child.turn - self.turn]
-        total = f"{_points(node.worth)} + " if node.parent is not None else ""
-        keep = ", and 0.30 for keeping to my last plan" if kept else ""
+        sign = "-" if child.gain < 0 else "+" if node.parent is not None else ""
+        total = f"{_points(node.worth)} {sign} " if node.parent is not None else sign
+        keep = f", {_points(KEPT_TO)} of it for keeping to my last plan" if kept else ""
         return (
             f"{_errand(child.kind, child.target)}: {self._route(node, child)}, done at turn {child.turn}{child.note}; "
-            f"{total}{child.gain:g} x {discount / 100:.2f} is {_points(child.worth)}{keep}.\n"
+            f"{total}{abs(child.gain):g} x {DISCOUNT[child.turn - self.turn] / 100:.2f} is {_points(child.worth)}{keep}.\n"
         )
 
     def _route(self, node: Node, child: Node) -> str:
         """Return the way of an errand: step by step when it is first met, its letters after that."""
         key = node.cell, node.facing, child.letters
-        if key in self.ways:
+        if key in self.spelled:
             return " ".join(child.letters)
-        self.ways.add(key)
+        self.spelled.add(key)
         terrain, cell = self.tree.kitchen.terrain, node.cell
         out = []
         for letter in child.letters:
-            if letter in STEP:
-                there = (cell[0] + STEP[letter][0], cell[1] + STEP[letter][1])
-                if terrain[there[1]][there[0]] == FLOOR:
-                    cell = there
-                    out.append(f"{letter} {_at(cell)}")
-                else:
-                    out.append(f"{letter} to face {_at(there)}")
-            else:
+            there = _beside(cell, letter)
+            if letter not in STEP:
                 out.append(letter)
+            elif terrain[there[1]][there[0]] == FLOOR:
+                cell = there
+                out.append(f"{letter} {_at(cell)}")
+            else:
+                out.append(f"{letter} to face {_at(there)}")
         return " ".join(out)
 
     def _record(self, node: Node) -> Iterator[Step]:
         """Write a line down as the best so far, with its goal."""
-        self.best = node
-        line = node.line
-        self.told = line
+        self.best, self.line = node, node.line
         goal = ", then ".join([_errand(one.kind, one.target) for one in node.chain])
         if goal != self.goal:
             yield "plan", f"GOAL {goal}.\n"
         self.goal = goal
-        yield "execute", f"Best line so far: {self._spelled(line[:SHOWN])}.\n"
+        yield "execute", f"Best line so far: {self._moves(node, SHOWN)}.\n"
 
-    def _spelled(self, line: str) -> str:
-        """Return the moves of a line, each with its turn, where it starts and what I hold then."""
+    def _moves(self, node: Node, count: int) -> str:
+        """Return the first moves of a chain, each with its turn, where it starts and what I hold there."""
+        moves = self._walk(node)[:count]
+        return "; ".join([f"Turn {self.turn + k}: {letter} from {_at(cell)} holding {held or 'nothing'}" for k, (letter, cell, held) in enumerate(moves)])
+
+    def _walk(self, node: Node) -> list[tuple[str, Cell, str]]:
+        """Return (letter, cell before it, held before it) along a chain."""
+        terrain, cell, held = self.tree.kitchen.terrain, self.tree.root.cell, self.tree.root.held
         out = []
-        for k, (letter, cell, held) in enumerate(self._walk(line)):
-            out.append(f"Turn {self.turn + k}: {letter} from {_at(cell)} holding {held or 'nothing'}")
-        return "; ".join(out)
-
-    def _walk(self, line: str, node: Node | None = None) -> Iterator[tuple[str, Cell, str]]:
-        """Yield (letter, cell before it, held before it) along the chain of `node`, or of the best line."""
-        terrain = self.tree.kitchen.terrain
-        cell = self.tree.root.cell
-        held = self.tree.root.held
-        end = node or self.best
-        assert end is not None
-        left = len(line)
-        for one in end.chain:
+        for one in node.chain:
             for letter in one.letters:
-                if not left:
-                    return
-                left -= 1
-                yield letter, cell, held
-                if letter in STEP:
-                    there = (cell[0] + STEP[letter][0], cell[1] + STEP[letter][1])
-                    if terrain[there[1]][there[0]] == FLOOR:
-                        cell = there
+                out.append((letter, cell, held))
+                there = _beside(cell, letter)
+                if terrain[there[1]][there[0]] == FLOOR:
+                    cell = there
             held = one.held
+        return out
 
     def _summarize(self) -> Iterator[Step]:
-        if self.best is None or self.summed == f"{self.told} {self.tree.looked}":
+        """Say where the search stands."""
+        state = f"{self.line} {self.tree.looked}"
+        if self.best is None or self.summed == state:
             return
-        self.summed = f"{self.told} {self.tree.looked}"
-        yield "summarize", f"So far I weighed {self.tree.looked} errands. {self.goal[:1].upper()}{self.goal[1:]} is my chain, worth {_points(self.best.worth)}.\n\n"
+        self.summed = state
+        yield "summarize", f"So far I weighed {self.tree.looked} errands. My chain is {self.goal}; it is worth {_points(self.best.worth)} and takes until turn {self.best.turn}.\n\n"
 
-    def _others(self) -> list[tuple[str, Node]]:
-        """Return the best chain whose first letter is not the plan's, if there is one."""
-        first = self.told[:1]
-        for node in self.seen:
-            if node.line[:1] != first:
-                return [(first, node)]
-        return []
+    def _other(self) -> Node | None:
+        """Return the most promising chain that begins with another letter than my line."""
+        return max((node for node in self.ends if node.chain[0].letters[0] != self.line[0]), key=self._promise, default=None)
+
+    def _instead(self, node: Node) -> str:
+        here = _at(self.tree.root.cell)
+        return f"If at turn {self.turn} I am at {here} with {self.line[0]} blocked: {self._moves(node, INSTEAD)}.\n"
 
     def _explore(self) -> Iterator[Step]:
-        """What to do if the first step of the plan cannot be taken."""
-        if not self.told or self.tried == self.told:
+        """Say what to do if the first step of the line cannot be taken."""
+        if not self.line or self.tried == self.line:
             return
-        self.tried = self.told
-        for first, node in self._others():
-            yield "explore", f"What if {first} is blocked at turn {self.turn}? The best other chain begins with {node.line[0]} and is worth {_points(node.worth)}.\n"
-            yield "explore", self._instead(first, node)
-
-    def _instead(self, first: str, node: Node) -> str:
-        line = node.line[:INSTEAD]
-        spelled = "; ".join(
-            [f"Turn {self.turn + k}: {letter} from {_at(cell)} holding {held or 'nothing'}" for k, (letter, cell, held) in enumerate(self._walk(line, node))]
-        )
-        return f"If at turn {self.turn} I am at {_at(self.tree.root.cell)} with {first} blocked: {spelled}.\n"
+        self.tried = self.line
+        other = self._other()
+        if other is not None:
+            first = other.chain[0]
+            yield (
+                "explore",
+                f"What if {self.line[0]} is blocked at turn {self.turn}? The best chain I saw that begins otherwise starts with "
+                f"{_errand(first.kind, first.target)} and is worth {_points(other.worth)}.\n",
+            )
+            yield "explore", self._instead(other)
 
     def _check(self) -> Iterator[Step]:
-        """Play the best line by the rules, with Bob out of the way after his two turns."""
-        if not self.told or self.best is None or self.checked == self.told:
+        """Play the best line by the rules, the other cook where he is expected and then out of the way."""
+        if self.best is None or self.checked == self.line:
             return
-        self.checked = self.told
-        view: dict[str, Any] = self.view
+        self.checked = self.line
+        view, mate = self.view, self.tree.mate
+        walk = self._walk(self.best)
         said = []
-        for k, letter in enumerate(self.told[:SHOWN]):
-            bob = self.tree.bob.cells[min(k, 2)]
-            view = {**view, "players": [view["players"][0], [list(bob), *view["players"][1][1:]]]}
-            before = view["players"][0]
-            view, soups, _ = advance(view, letter, "S")
-            after = view["players"][0]
-            if letter == "I":
-                did = "serves a soup" if soups else f"leaves me holding {after[2][0] if after[2] else 'nothing'}"
+        for k, (letter, cell, held) in enumerate(walk[:SHOWN]):
+            his = "S"
+            if k + 1 < len(mate.cells):
+                step = (mate.cells[k + 1][0] - mate.cells[k][0], mate.cells[k + 1][1] - mate.cells[k][1])
+                his = next((to for to, shift in STEP.items() if shift == step), "I" if k == 0 and mate.pot is not None else "S")
             else:
-                did = f"to {_at(after[0])}" if after[0] != before[0] else "waits" if letter == "S" else "turns"
+                # A corner of the kitchen is where he is in nobody's way.
+                view = {**view, "players": [view["players"][0], [[0, 0], *view["players"][1][1:]]]}
+            me = view["players"][0]
+            if tuple(me[0]) != cell or (me[2][0] if me[2] else "") != held:
+                yield "check", f"Wait, by the rules I would be at {_at(me[0])} and not at {_at(cell)} holding {held or 'nothing'} at turn {self.turn + k}; until then it holds.\n\n"
+                return
+            view, soups, _ = advance(view, letter, his)
+            now = view["players"][0]
+            if letter == "I":
+                did = "serves" if soups else f"leaves me holding {now[2][0] if now[2] else 'nothing'}"
+            else:
+                did = f"to {_at(now[0])}" if now[0] != me[0] else "waits" if letter == "S" else "turns"
             said.append(f"{self.turn + k} {letter} {did}")
         yield "check", f"Wait, let me play that line by the rules: {', '.join(said)}. It holds.\n\n"
 
     def _conclude(self) -> Iterator[Step]:
-        """The visible answer: the line once more, the goal, the box, and the idea in a sentence."""
+        """The visible answer: goal, contingency, the line once more, the box, and the idea in a sentence."""
         if self.best is None:
-            root = self.tree.root
-            for kind, target, route in self.tree.errands(root):
-                child = self.tree.done(root, kind, target, route)
-                if child is not None:
-                    yield "execute", self._weighed(root, child, False)
-                    if self.best is None or child.worth > self.best.worth:
-                        self.best = child
-            if self.best is not None:
-                yield from self._record(self.best)
+            yield from self._go_on(self.tree.root, [])
         if self.best is None:
             yield "conclude", f"Nothing I could begin at turn {self.turn} would be done in time, so I stay.\n\\boxed{{Turn {self.turn}: S}}\n"
             return
-        line = self.told[:SHOWN]
         yield "conclude", f"GOAL {self.goal}.\n"
-        yield "conclude", f"Best line: {self._spelled(line)}.\n"
-        moves = "\n".join([f"Turn {self.turn + k}: {letter}" for k, letter in enumerate(line)])
+        other = self._other()
+        if other is not None:
+            yield "conclude", self._instead(other)
+        yield "conclude", f"Best line: {self._moves(self.best, SHOWN)}.\n"
+        moves = "\n".join([f"Turn {self.turn + k}: {letter}" for k, letter in enumerate(self.line[:SHOWN])])
         yield "conclude", f"\\boxed{{{moves}}}\n"
-        yield "conclude", f"The main idea is {_errand(self.best.chain[0].kind, self.best.chain[0].target)} first, out of Bob's way.\n"
-
-    @staticmethod
-    def _remembered(memory: str) -> str:
-        """Return the first errand of the remembered goal, or empty."""
-        found = _REMEMBERED.findall(memory)
-        return found[-1].rstrip(".").split(", then ")[0] if found else ""
+        first = self.best.chain[0]
+        yield "conclude", f"The main idea is {_errand(first.kind, first.target)} first, out of {self.mate}'s way.\n"
 
 
+@lru_cache(maxsize=512)
 def _errand(kind: str, target: Cell) -> str:
+    """Return an errand's name."""
     where = _at(target)
     if kind in ("onion", "dish"):
         return f"{kind} from {where}"
     if kind.startswith("take"):
         return f"{kind[5:]} off counter {where}"
     return {"add": "onion into pot", "lift": "soup out of pot", "serve": "serve at", "put": "lay down on"}[kind] + f" {where}"
+
+
+def _beside(cell: Cell, letter: str) -> Cell:
+    """Return the cell a letter points at; the cell itself for I and S."""
+    dx, dy = STEP.get(letter, (0, 0))
+    return (cell[0] + dx, cell[1] + dy)
 
 
 def _at(cell: Any) -> str:

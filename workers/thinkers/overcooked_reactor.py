@@ -1,9 +1,9 @@
 r"""The builtin Overcooked reactor: three moves of look-ahead of its own, then the planner's notes, then one `\boxed{X}`.
 
 All it gets is what a language model would get: the fresh kitchen, and the planner's text as far as it was written. It wants the next
-thing only, counts the way there as the crow flies, and looks three moves ahead with Bob standing still: enough in an open kitchen,
+thing only, counts the way there as the crow flies, and looks three moves ahead with the other cook standing still: enough in an open kitchen,
 too little behind a row of counters. With notes it asks whether a plan line passes where it stands with what it holds, walks the line
-on in the fresh kitchen, and takes its step unless the kitchen or Bob is against it.
+on in the fresh kitchen, and takes its step unless the kitchen or the other is against it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,15 @@ Step = tuple[str, str]
 
 LONGEST = 1750
 """Tokens after which no further move of a plan line is walked; the rest of the text is at most 200."""
+ANSWERED = "\n[answer]\n"
+"""Where the answer of a thinking begins: with it in the notes, the thinking under way has come to its end."""
 
 
 def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
     """Yield (strategy, text) for the fresh kitchen `view`; the last step is the answer. `guidance` is text, or empty for none."""
+    if view["you"]:
+        # Looked at with the two cooks' places changed: the rules differ only in who interacts first.
+        view = {**view, "players": view["players"][::-1], "history": view["history"][::-1]}
     spent = 0
     glance = Glance(view)
     for step in glance.look():
@@ -33,11 +38,7 @@ def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 10
         yield step
     letter = ""
     if guidance:
-        advice = Advice(view, read_notes(guidance), glance)
+        advice = Advice(view, read_notes(guidance), glance, ended=ANSWERED in guidance)
         yield from advice.weigh(LONGEST - spent)
         letter = advice.letter
-    if not letter:
-        for step in glance.choose():
-            yield step
-        letter = glance.letter
-    yield "conclude", f"\\boxed{{{letter}}}"
+    yield "conclude", f"\\boxed{{{letter or glance.letter}}}"

@@ -1,19 +1,20 @@
 """The search behind the builtin Overcooked planner: a beam over errands, each walked by its shortest route.
 
-An errand is a route to one fixture or counter and one I in front of it. The tree knows the frozen view, the rules and a guess where Bob
-is in the next two turns; after that it takes him as out of the way. Worth is counted in hundredths of a point, so that every sum in
+An errand is a route to one fixture or counter and one I in front of it. The tree knows the frozen view, the rules and a guess where the
+other cook is in the next two turns; after that it takes him as out of the way. Worth is counted in hundredths of a point, so that every sum in
 the text can be checked by hand.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from games.overcooked import faced, object_at, routes, soup_in
 from games.overcooked.kitchen import FLOOR, STEP, Cell
 
-__all__ = ["DISCOUNT", "Bob", "Node", "Tree", "layout", "predict"]
+__all__ = ["DISCOUNT", "Layout", "Mate", "Node", "Route", "Tree", "layout", "predict"]
 
 DISCOUNT = tuple(round(100 * 0.97**turns) for turns in range(201))
 """What a point is still worth so many turns later, in hundredths: 3 percent less each turn."""
@@ -42,47 +43,52 @@ class Layout:
     def __init__(self, terrain: tuple[str, ...]) -> None:
         self.terrain = terrain
         self.cells = {kind: [(x, y) for y, row in enumerate(terrain) for x, there in enumerate(row) if there == kind] for kind in "XPODS "}
-        self._routes: dict[tuple[Cell, str, Cell], Route | None] = {}
+        self._ways: dict[tuple[Cell, str], dict[Cell, Route]] = {}
         self._waves: dict[Cell, str] = {}
         self.over = self._handing_over()
         """(counter, floor cell on its far side) where what is laid down is nearer to a pot from the other side."""
         self.finish, self.trip = self._times()
         """Turns from a full pot, seen from there, to a served soup; turns for one onion more."""
 
-    def route(self, cell: Cell, facing: str, target: Cell) -> Route | None:
-        """Return the shortest way from a cell and facing to facing `target`, or None."""
-        key = cell, facing, target
-        if key not in self._routes:
-            self._routes[key] = self.route_past(cell, facing, target, ())
-        return self._routes[key]
+    def ways(self, cell: Cell, facing: str) -> dict[Cell, Route]:
+        """Return the shortest way from a cell and facing to facing each cell there is a way to."""
+        key = cell, facing
+        if key not in self._ways:
+            self._ways[key] = self.ways_past(cell, facing, (cell,))
+        return self._ways[key]
 
-    def route_past(self, cell: Cell, facing: str, target: Cell, bob: tuple[Cell, ...]) -> Route | None:
-        """Return the shortest way that keeps out of Bob's cells `bob`: now, in a turn, in two. Afterwards he is taken as gone. S waits."""
-        late = max(0, len(bob) - 1)
+    def ways_past(self, cell: Cell, facing: str, other: Sequence[Cell]) -> dict[Cell, Route]:
+        """Return such ways that keep out of the other cook's cells `other`: now, in a turn, in two. Afterwards he is gone.
+
+        Breadth first over cell, facing and turn; the first way found wins. S waits, while there is somebody to wait for.
+        """
+        known = len(other) - 1
+        found: dict[Cell, Route] = {}
         queue = [(cell, facing, "")]
         seen = {(cell, facing, 0)}
         terrain = self.terrain
         for here, looks, letters in queue:
+            x, y = here
             dx, dy = STEP[looks]
-            if (here[0] + dx, here[1] + dy) == target:
-                return Route(letters, here, looks)
+            ahead = (x + dx, y + dy)
+            if ahead not in found:
+                found[ahead] = Route(letters, here, looks)
             done = len(letters)
+            now = min(done + 1, known)
             for letter, (dx, dy) in STEP.items():
-                there = (here[0] + dx, here[1] + dy)
+                there = (x + dx, y + dy)
                 if terrain[there[1]][there[0]] != FLOOR:
                     there = here
-                if done < late and (there == bob[done + 1] or (there == bob[done] and here == bob[done + 1])):
+                if done < known and (there == other[now] or (there == other[done] and here == other[now])):
                     continue
-                key = there, letter, min(done + 1, late)
+                key = there, letter, now
                 if key not in seen:
                     seen.add(key)
                     queue.append((there, letter, letters + letter))
-            if done < late and here != bob[done + 1]:
-                key = here, looks, done + 1
-                if key not in seen:
-                    seen.add(key)
-                    queue.append((here, looks, letters + "S"))
-        return None
+            if done < known and here != other[now] and (here, looks, now) not in seen:
+                seen.add((here, looks, now))
+                queue.append((here, looks, letters + "S"))
+        return found
 
     def waves(self, cell: Cell) -> str:
         """Return the floor around a cell in words, by steps: what a breadth-first walk meets."""
@@ -111,15 +117,16 @@ class Layout:
         return min((reached[pot] for pot in self.cells["P"] if pot in reached), default=99)
 
     def _times(self) -> tuple[int, int]:
-        def between(one: str, two: str) -> int:
-            spans = [0]
-            for start in self.cells[one]:
-                reached = routes(self.terrain, start).distance if one == FLOOR else self._from(start)
-                spans += [reached[end] for end in self.cells[two] if end in reached]
-            return min(spans[1:], default=0)
+        dish_and_back, onion_and_back = 2 * self._between("P", "D") + 2, 2 * self._between("O", "P") + 2
+        return dish_and_back + self._between("P", "S") + 1, onion_and_back
 
-        pot_dish, onion_pot, pot_serve = between("P", "D"), between("O", "P"), between("P", "S")
-        return 2 * pot_dish + pot_serve + 3, 2 * onion_pot + 2
+    def _between(self, one: str, two: str) -> int:
+        """Return the fewest letters from in front of a fixture of one kind to facing one of another; 0 if there is no way."""
+        spans = []
+        for start in self.cells[one]:
+            reached = self._from(start)
+            spans += [reached[end] for end in self.cells[two] if end in reached]
+        return min(spans, default=0)
 
     def _from(self, fixture: Cell) -> dict[Cell, int]:
         """Return the letters from in front of a fixture to facing each other one."""
@@ -138,8 +145,8 @@ def layout(terrain: tuple[str, ...]) -> Layout:
     return Layout(terrain)
 
 
-class Bob(NamedTuple):
-    """What Bob is expected to do in the next two turns, from what is seen of him."""
+class Mate(NamedTuple):
+    """What the other cook is expected to do in the next two turns, from what is seen of him."""
 
     cells: tuple[Cell, Cell, Cell]
     """Where he is now, in one turn and in two."""
@@ -148,8 +155,8 @@ class Bob(NamedTuple):
     """The pot he is about to add an onion to."""
 
 
-def predict(view: dict[str, Any]) -> Bob:
-    """Return a guess at Bob's next two turns: to the nearest onions if his hands are empty, else on in the direction he walked."""
+def predict(view: dict[str, Any]) -> Mate:
+    """Return a guess at the other's next two turns: to the nearest onions if his hands are empty, else on in the direction he walked."""
     terrain = view["terrain"]
     me = tuple(view["players"][0][0])
     (x, y), facing, held = view["players"][1]
@@ -163,20 +170,20 @@ def predict(view: dict[str, Any]) -> Bob:
             boxes = [box for box in reached.distance if terrain[box[1]][box[0]] == "O"]
             letter = reached.first[min(boxes, key=lambda box: (reached.distance[box], box))] if boxes else ""
             cells.append(_walked(terrain, cells[-1], letter, me))
-        return Bob((cells[0], cells[1], cells[2]), "is empty-handed and probably after onions", None)
+        return Mate((cells[0], cells[1], cells[2]), "is empty-handed and probably after onions", None)
     soup = soup_in(view, front)
     if held[0] == "onion" and ahead == "P" and (soup is None or len(soup[2]) < view["onions_per_soup"]):
-        return Bob((here, here, here), f"faces pot ({front[0]},{front[1]}) with an onion, which I count as in", (front[0], front[1]))
+        return Mate((here, here, here), f"has an onion for pot ({front[0]},{front[1]}), which I count as in", (front[0], front[1]))
     if ahead == FLOOR and view["history"][1][-1:] == facing:
         one = _walked(terrain, here, facing, me)
         two = _walked(terrain, one, facing, me)
-        return Bob((here, one, two), f"carries {_a(held[0])} and probably walks on {facing}", None)
+        return Mate((here, one, two), f"carries {_a(held[0])} and probably walks on {facing}", None)
     busy = "about to put it down" if ahead == "X" and object_at(view["objects"], front) is None else "looking for a place"
-    return Bob((here, here, here), f"carries {_a(held[0])} and is {busy}", None)
+    return Mate((here, here, here), f"carries {_a(held[0])} and is {busy}", None)
 
 
 def _walked(terrain: list[str], cell: Cell, letter: str, me: Any) -> Cell:
-    """Return the cell a step of Bob's leads to: his own if there is no letter, no floor, or if I stand there."""
+    """Return the cell a step of the other's leads to: his own if there is no letter, no floor, or if I stand there."""
     if not letter:
         return cell
     dx, dy = STEP[letter]
@@ -241,7 +248,7 @@ class Tree:
         self.turn: int = view["turn"]
         self.last = last
         """Turns of the game; what is not done by then is not done."""
-        self.bob = predict(view)
+        self.mate = predict(view)
         self.looked = 0
         """Errands weighed so far."""
         self.root = self._root()
@@ -254,7 +261,7 @@ class Tree:
         root.cell = (cell[0], cell[1])
         root.turn, root.held, root.served, root.worth = self.turn, held[0] if held else "", 0, 0
         root.parent, root.kind, root.target, root.letters, root.gain, root.note = None, "", root.cell, "", 0.0, ""
-        root.pots = {pot: (0, -1) for pot in pots}
+        root.pots = dict.fromkeys(pots, (0, -1))
         root.items = {}
         for thing in view["objects"]:
             where = (thing[1][0], thing[1][1])
@@ -263,9 +270,9 @@ class Tree:
                 root.pots[where] = onions, self.turn + max(0, cook - thing[3]) if onions == full else -1
             else:
                 root.items[where] = thing[0]
-        if self.bob.pot is not None:
-            onions = root.pots[self.bob.pot][0] + 1
-            root.pots[self.bob.pot] = onions, self.turn + cook if onions == full else -1
+        if self.mate.pot is not None:
+            onions = root.pots[self.mate.pot][0] + 1
+            root.pots[self.mate.pot] = onions, self.turn + cook if onions == full else -1
         return root
 
     def errands(self, node: Node) -> list[tuple[str, Cell, Route]]:
@@ -286,14 +293,9 @@ class Tree:
             # What was just taken from a counter is not put on another: that is no errand.
             if not node.kind.startswith("take"):
                 wanted += [("put", cell) for cell in cells["X"] if cell not in node.items]
-        found = []
-        for kind, target in wanted:
-            if node.parent is None:
-                route = self.kitchen.route_past(node.cell, node.facing, target, self.bob.cells)
-            else:
-                route = self.kitchen.route(node.cell, node.facing, target)
-            if route is not None:
-                found.append((len(route.letters), kind, target, route))
+        still = self.mate.cells[node.turn - self.turn :]
+        ways = self.kitchen.ways_past(node.cell, node.facing, still) if len(still) > 1 else self.kitchen.ways(node.cell, node.facing)
+        found = [(len(ways[target].letters), kind, target, ways[target]) for kind, target in wanted if target in ways]
         found.sort()
         left = dict(NEAR)
         out = []
