@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import statistics
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -20,6 +19,7 @@ from games.base import GameError
 from replays import events as ev
 from replays.payload import AnyRecorded, UnknownEvent
 from replays.reader import Replay
+from replays.timing import StreamTimes, natural_use, spread
 
 __all__ = ["canonical_digest", "info"]
 
@@ -64,7 +64,8 @@ def info(replay: Replay) -> dict[str, Any]:
             "bytes": replay.size,
             "version": replay.version,
             "complete": not replay.incomplete,
-            "status": "incomplete" if replay.incomplete else "complete",
+            # An episode a person or a signal ended is not a whole one, though its file is.
+            "status": "incomplete" if replay.incomplete or (end is not None and end.done_reason in ("quit", "fault")) else "complete",
             "game": header.game,
             "load": header.load,
             "seed": header.seed,
@@ -99,6 +100,7 @@ def info(replay: Replay) -> dict[str, Any]:
             "reactor_tokens": tally.tokens["reactor"],
             "controller_tokens": tally.tokens["controller"],
             "streams": tally.streams(),
+            "reactor_use": tally.reactor_use(),
             "segments": tally.segments,
             "resets": tally.resets,
             "faults": tally.faults,
@@ -106,7 +108,7 @@ def info(replay: Replay) -> dict[str, Any]:
             "bookmarks": tally.bookmarks + [_bookmark(event) for event in annotations if isinstance(event, ev.Bookmark)],
             "controls": dict(sorted(tally.controls.items())),
             "duration_s": round(tally.last_ns / 1e9, 6),
-            "tick_s": _spread(tally.tick_lengths()),
+            "tick_s": spread(tally.tick_lengths()),
             "events": dict(sorted(tally.kinds.items())),
             "unknown_events": dict(sorted(tally.unknown.items())),
             "unknown_records": {str(kind): count for kind, count in sorted(replay.unknown_records.items())},
@@ -130,8 +132,7 @@ class _Tally:
         self.usage: Counter[str] = Counter()
         self.finishes: dict[str, Counter[str]] = {}
         self.began: Counter[str] = Counter()
-        self.ttft: dict[str, list[float]] = {}
-        self.tpot: dict[str, list[float]] = {}
+        self.times: dict[str, StreamTimes] = {}
         self.fault_list: list[dict[str, Any]] = []
         self.bookmarks: list[dict[str, Any]] = []
         self.steps = self.resets = self.segments = self.faults = self.last_ns = 0
@@ -147,6 +148,7 @@ class _Tally:
         self.kinds[str(event.__struct_config__.tag)] += 1
         if isinstance(event, ev.Token):
             self.tokens[event.stream] += len(event.lens)
+            self._times(event.stream).tokens(event)
         elif isinstance(event, ev.Tick):
             self._tick_ns.append(event.t_ns)
         elif isinstance(event, ev.Action):
@@ -176,13 +178,18 @@ class _Tally:
     def _generation(self, event: ev.Generation) -> None:
         if event.phase == "start":
             self.began[event.stream] += 1
+            self._times(event.stream).start(event)
             return
         self.finishes.setdefault(event.stream, Counter())[event.finish or "unknown"] += 1
         self.usage[event.stream] += event.usage_tokens or 0
-        for name, kept in (("ttft_s", self.ttft), ("tpot_s", self.tpot)):
-            value = event.meas.get(name)
-            if isinstance(value, int | float) and math.isfinite(value):
-                kept.setdefault(event.stream, []).append(float(value))
+        self._times(event.stream).end(event)
+
+    def _times(self, stream: str) -> StreamTimes:
+        return self.times.setdefault(stream, StreamTimes())
+
+    def reactor_use(self) -> dict[str, Any] | None:
+        """Return how many tokens the reactor needs where nobody cuts it."""
+        return natural_use(self.times["reactor"].used) if "reactor" in self.times else None
 
     def totals(self, header: ev.Episode) -> dict[str, Any]:
         """Return what a file without `end` has come to so far."""
@@ -199,8 +206,7 @@ class _Tally:
                 "finished": dict(sorted(self.finishes.get(name, Counter()).items())),
                 "tokens": self.tokens[name],
                 "usage_tokens": self.usage[name],
-                "ttft_s": _spread(self.ttft.get(name, [])),
-                "tpot_s": _spread(self.tpot.get(name, [])),
+                **self._times(name).summary(),
             }
             for name in sorted(names)
         }
@@ -229,14 +235,6 @@ def _missing(replay: Replay) -> int:
 
 def _bookmark(event: ev.Bookmark) -> dict[str, Any]:
     return {"tick": event.tick, "note": event.note}
-
-
-def _spread(values: list[float]) -> dict[str, float] | None:
-    """Return median and 90th percentile, None without values."""
-    if not values:
-        return None
-    ordered = sorted(values)
-    return {"median": statistics.median(ordered), "p90": ordered[max(0, math.ceil(0.9 * len(ordered)) - 1)]}
 
 
 def strict(value: Any) -> Any:

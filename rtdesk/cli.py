@@ -112,10 +112,12 @@ def _options(*decorators: Any) -> Callable[[Any], Any]:
     return wrap
 
 
-EPISODE_OPTIONS = _options(
-    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, random, default."),
+LEVEL_OPTIONS = _options(
     click.option("--load", default="medium", show_default=True, help="Cognitive load: easy, medium, hard."),
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the level."),
+)
+EPISODE_OPTIONS = _options(
+    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, random, default."),
     click.option("--ticks", type=int, help="Stop after so many ticks."),
     click.option("--tick-budget", metavar="8192|6s", help="N_TE: thinking a tick, in tokens or seconds; the unit decides the clock."),
     click.option("--reactive-budget", metavar="2048|2s", help="N_TR: the reactor's share of it."),
@@ -125,7 +127,9 @@ EPISODE_OPTIONS = _options(
     click.option("--guidance", default="both", show_default=True, metavar="both|trace|conclusion|none", help="What the reactor is shown."),
     click.option("--throughput", default="parallel", show_default=True, metavar="parallel|shared", help="Two streams, or one shared."),
     click.option("--dynamic-reactive-budget", is_flag=True, help="Let N_TR follow what the reactor needs."),
-    click.option("--planner-memory", type=click.Choice(["on", "off"]), default="off", show_default=True, help="Show the planner its last conclusion."),
+    click.option(
+        "--planner-memory", type=click.Choice(["on", "off"]), help="Show the planner its last conclusion.  [default: on for models, off for builtin]"
+    ),
     click.option("--guidance-limit", type=int, metavar="N", help="Show the reactor at most the last N tokens of the running trace."),
     click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
     click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),
@@ -135,7 +139,8 @@ EPISODE_OPTIONS = _options(
 
 def episode_options(options: dict[str, Any]) -> dict[str, Any]:
     """Turn command-line values into the options of `plan_episode`."""
-    return {**options, "planner_memory": options["planner_memory"] == "on"}
+    memory = options["planner_memory"]
+    return {**options, "planner_memory": None if memory is None else memory == "on"}
 
 
 def parse_rate(text: str | None) -> float | None:
@@ -154,17 +159,23 @@ def parse_rate(text: str | None) -> float | None:
     return rate
 
 
+RUN_OPTIONS = _options(
+    click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, max headless]"),
+    click.option("--record", metavar="FILE", help="Where the replay goes.  [default: the replays folder]"),
+    click.option("--no-record", is_flag=True, help="Keep no replay."),
+    click.option("--headless", is_flag=True, help="No screen."),
+    click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end."),
+    click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.  [default: dark, mono with NO_COLOR]"),
+    click.option("--ascii", "plain", is_flag=True, help="No box drawing, for terminals where it is two cells wide."),
+    click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most."),
+)
+
+
 @cli.command()
 @click.argument("game")
+@LEVEL_OPTIONS
 @EPISODE_OPTIONS
-@click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, max headless]")
-@click.option("--record", metavar="FILE", help="Where the replay goes.  [default: the replays folder]")
-@click.option("--no-record", is_flag=True, help="Keep no replay.")
-@click.option("--headless", is_flag=True, help="No screen.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
-@click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.  [default: dark, mono with NO_COLOR]")
-@click.option("--ascii", "plain", is_flag=True, help="No box drawing, for terminals where it is two cells wide.")
-@click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most.")
+@RUN_OPTIONS
 def play(
     game: str,
     tick_rate: str | None,
@@ -178,6 +189,21 @@ def play(
     **options: Any,
 ) -> int:
     """Play GAME live: snake, freeway, overcooked, or a path to a game of yours."""
+    return _run(game, episode_options(options), tick_rate, record, no_record, headless, as_json, look, plain, fps)
+
+
+def _run(
+    game: str,
+    options: dict[str, Any],
+    tick_rate: str | None,
+    record: str | None,
+    no_record: bool,
+    headless: bool,
+    as_json: bool,
+    look: str | None,
+    plain: bool,
+    fps: int | None,
+) -> int:
     from rtdesk import live
 
     if record is not None and no_record:
@@ -186,7 +212,7 @@ def play(
         raise click.UsageError("--json needs --headless: a screen and a JSON object cannot share the terminal")
     wanted = live.Wanted(
         game=game,
-        options=episode_options(options),
+        options=options,
         tick_rate=parse_rate(tick_rate),
         record=record,
         recording=not no_record,
@@ -215,34 +241,91 @@ def replay(files: tuple[str, ...], tick: int | None, look: str | None, plain: bo
 
 @cli.command()
 @click.argument("file")
+@click.option("--guidance", is_flag=True, help="Ask the reactor again without guidance, and count the actions guidance changed, for better and worse.")
+@click.option("--reactor", metavar="SPEC", help="Who is asked, where it is not the one recorded.")
+@click.option("--game", metavar="NAME|PATH", help="The game to play actions out with; needed for a game of yours.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def info(file: str, as_json: bool) -> int:
-    """What is in a replay: settings, totals, timings, faults."""
+def info(file: str, guidance: bool, reactor: str | None, game: str | None, as_json: bool) -> int:
+    """What is in a replay: settings, totals, timings, token use, faults."""
     from rtdesk import look_back
 
-    return look_back.info(file, as_json=as_json)
+    return look_back.info(file, as_json=as_json, guidance=guidance, reactor=reactor, game=game)
 
 
 @cli.command()
 @click.argument("file")
 @click.option("--game", metavar="NAME|PATH", help="The game to play it with; needed for a game of yours, for a replay never chooses code to run.")
+@click.option("--planner", metavar="SPEC", help="Who thinks as planner, where it is a script or an address.")
+@click.option("--reactor", metavar="SPEC", help="Who thinks as reactor, where it is a script or an address.")
+@click.option("--no-thinkers", is_flag=True, help="Play the actions again and no more.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def verify(file: str, game: str | None, as_json: bool) -> int:
-    """Play a replay's actions again and compare every step; exit 1 at the first difference."""
+def verify(file: str, game: str | None, planner: str | None, reactor: str | None, no_thinkers: bool, as_json: bool) -> int:
+    """Play a replay's actions again and compare every step; run thinkers that say the same twice again and compare every event. Exit 1 at
+    the first difference."""
     from rtdesk import look_back
 
-    return look_back.verify(file, game=game, as_json=as_json)
+    return look_back.verify(file, game=game, planner=planner, reactor=reactor, thinkers=not no_thinkers, as_json=as_json)
 
 
 @cli.command()
 @click.argument("file")
-@click.option("--to", "kind", required=True, metavar="csv|jsonl", help="Format.")
-@click.option("-o", "--output", metavar="OUT", help="File to write.  [default: stdout]")
-def export(file: str, kind: str, output: str | None) -> int:
-    """Write a replay as a table (csv, one row a tick) or as events (jsonl, strict JSON)."""
-    from rtdesk import look_back
+@click.option("--to", "kind", required=True, metavar="csv|jsonl|cast|svg|gif|html", help="Format.")
+@click.option("-o", "--output", metavar="OUT", help="File to write, which must not exist.  [default: stdout for csv and jsonl, else FILE's name with the new ending, in this folder]")
+@click.option("--tick", type=float, metavar="K", help="svg: the screen at the end of this tick, everything said and nothing applied yet; K.5 is half way through it.  [default: the last]")
+@click.option("--ticks", metavar="A-B", help="cast, gif, html: only these ticks.")
+@click.option("--size", metavar="120x36", help="cast, svg, gif: columns and rows.  [default: 120x36; gif 100x32]")
+@click.option("--look", metavar="dark|light|ansi|mono", help="cast, svg, gif: colours.  [default: dark]")
+@click.option("--tick-rate", metavar="R/s", help="cast, gif: pace.  [default: as it was recorded where that was paced, else 1/s]")
+@click.option("--fps", type=click.IntRange(1, 30), help="cast, gif: frames a second.  [default: cast 8, gif 4]")
+def export(
+    file: str,
+    kind: str,
+    output: str | None,
+    tick: float | None,
+    ticks: str | None,
+    size: str | None,
+    look: str | None,
+    tick_rate: str | None,
+    fps: int | None,
+) -> int:
+    """Write a replay as a table (csv, one row a tick), as events (jsonl, strict JSON), as a film of the screen (cast for asciinema, gif), as
+    the screen at a tick (svg), or as a page to click through (html, one file, no network)."""
+    from rtdesk import exports
 
-    return look_back.export(file, kind=kind, output=output)
+    wanted = exports.Wanted(tick=tick, ticks=ticks, size=size, look=look, tick_rate=parse_rate(tick_rate), fps=fps)
+    return exports.export(file, kind=kind, output=output, wanted=wanted)
+
+
+@cli.command()
+@click.argument("file")
+@click.option("--tick", type=int, required=True, help="The first tick of the fork: it goes on from the state the tick before it left.")
+@click.option("--game", metavar="NAME|PATH", help="The game; needed for a game of yours, for a replay never chooses code to run.")
+@EPISODE_OPTIONS
+@RUN_OPTIONS
+@click.pass_context
+def fork(
+    context: click.Context,
+    file: str,
+    tick: int,
+    game: str | None,
+    tick_rate: str | None,
+    record: str | None,
+    no_record: bool,
+    headless: bool,
+    as_json: bool,
+    look: str | None,
+    plain: bool,
+    fps: int | None,
+    **options: Any,
+) -> int:
+    """Play on from a tick of FILE with fresh thinkers: another agent, another budget, or the same again. What is not given is as it was in
+    FILE, whatever the defaults below say."""
+    from rtdesk.fork import fork_options
+
+    asked = {name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
+    given = {name: value for name, value in episode_options(options).items() if name in asked}
+    name, found = fork_options(file, tick, given, game=game)
+    return _run(name, found, tick_rate, record, no_record, headless, as_json, look, plain, fps)
 
 
 @cli.command()

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from rtdesk.cli import Exit
-from rtdesk.live import Wanted, machine, sentence
+from rtdesk.live import Wanted, label, machine, sentence
 from rtdesk.paths import default_recording, log_file
 from workers.config import Config
 
@@ -37,7 +37,7 @@ def play_desk(wanted: Wanted, config: Config, record: str | None, log: Log) -> i
         path = record
         if path is not None and os.path.lexists(path):
             path = next_name(path) if wanted.record is not None else default_recording(
-                run.header.game, settings.load, settings.seed, settings.agent
+                run.header.game, settings.load, settings.seed, label(settings)
             )
         fresh = LiveRun(settings, record=path, meas=machine(), log_queue=log.queue)
         fresh.start()

@@ -56,11 +56,16 @@ def settle(wanted: Wanted, *, default_rate: float | None) -> tuple[Config, str |
         import games
 
         try:
-            path = default_recording(games.spec(config.game).name, config.load, config.seed, config.agent)
+            path = default_recording(games.spec(config.game).name, config.load, config.seed, label(config))
         except OSError as error:
             raise Exit(2, f"the replays folder cannot be made: {error}; give --record FILE, or --no-record") from error
     check_target(path)
     return config, os.path.abspath(path)
+
+
+def label(config: Config) -> str:
+    """The agent as the names of recordings have it; a fork's says where it begins."""
+    return config.agent if config.start is None else f"{config.agent}-from{config.first_tick}"
 
 
 class Signals:

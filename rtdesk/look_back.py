@@ -6,9 +6,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from replays.compare import brief
 from rtdesk.cli import Exit
+
+if TYPE_CHECKING:
+    from replays.diff import Comparison
 
 __all__ = ["answer", "diff", "export", "info", "replay", "verify"]
 
@@ -27,12 +31,21 @@ def replay(file: str, *, tick: int | None, look: str | None, plain: bool, fps: i
         return replay_desk(recording, tick=tick, look=look, plain=plain, fps=fps)
 
 
-def info(file: str, *, as_json: bool) -> int:
+def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None = None, reactor: str | None = None) -> int:
     from replays.info import info as inspect
     from replays.reader import open_replay
 
+    if reactor is not None and not guidance:
+        raise Exit(2, f"--reactor {reactor} says who is asked for --guidance; give both, or neither")
     with open_replay(file) as recording:
         found = inspect(recording)
+        if guidance:
+            import msgspec
+
+            from workers.attribution import AHEAD, weigh
+
+            influence = weigh(recording, game=game, reactor=reactor)
+            found["guidance"] = {**msgspec.to_builtins(influence), "neither": influence.neither, "ahead": AHEAD}
     if as_json:
         print(json.dumps(found, allow_nan=False))
     else:
@@ -56,39 +69,101 @@ def info_lines(found: dict[str, Any]) -> list[str]:
     rows = [
         ("episode", f"{found['game']} {found['load']} seed {found['seed']}, agent {found['agent']} ({thinkers})"),
         ("clock", f"{found['clock']} time, {budget}{share}"),
-        ("result", f"score {score} (raw {found['raw_score']:g}) in {found['steps']} steps, {ended}"),
+        ("result", f"score {score} (raw {'-' if found['raw_score'] is None else format(found['raw_score'], 'g')}) in {found['steps']} steps, {ended}"),
         ("actions", ", ".join(f"{source} {count}" for source, count in found["actions"].items()) or "none"),
         ("defaults", f"{found['default_actions']}" + "".join(f", {reason} {count}" for reason, count in found["default_reasons"].items())),
         ("tokens", f"planner {found['planner_tokens']}, reactor {found['reactor_tokens']}"),
+        *_speed_lines(found),
         ("faults", str(found["faults"])),
         ("time", f"{found['duration_s']:.2f} s"),
         ("file", f"{found['bytes']} bytes, format {found['version']}, {found['keyframes']} keyframes"),
         ("canonical", found["canonical"]),
     ]
     rows += [("fault", " ".join(str(part) for part in (fault.values() if isinstance(fault, dict) else [fault]))) for fault in found["fault_list"][:20]]
+    if "guidance" in found:
+        rows += _guidance_lines(found["guidance"])
     return [f"{name:10} {value}" for name, value in rows]
 
 
-def verify(file: str, *, game: str | None = None, as_json: bool) -> int:
+def _speed_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """How fast each stream was, and how much the reactor needs."""
+    rows = []
+    for name, stream in found["streams"].items():
+        tpot, ttft, fit = stream["tpot_s"], stream["ttft_s"], stream["fit"]
+        parts = [f"{word} {_ms(told['median'])} (p90 {_ms(told['p90'])})" for word, told in (("TTFT", ttft), ("TPOT", tpot)) if told is not None]
+        if fit is not None:
+            parts.append(f"T = {fit['alpha']:.3g} N + {fit['beta']:.3g} s (R2 {fit['r2']:.2f})")
+        if parts:
+            rows.append((name, ", ".join(parts)))
+    use = found["reactor_use"]
+    if use is not None:
+        shares = ", ".join(f"{name[1:]}% within {use[name]}" for name in ("p50", "p90", "p95") if use[name] is not None)
+        rows.append(("needs", f"reactor streams: {shares or 'unknown, too many were cut'} tokens; {use['cut']} of {use['streams']} cut"))
+    return rows
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:.3g} ms"
+
+
+def _guidance_lines(told: dict[str, Any]) -> list[tuple[str, str]]:
+    exact = "" if told["exact"] else "; asked again, so not exact"
+    counts = f"better {told['better']}, worse {told['worse']}, neither {told['neither']} (score {told['ahead']} ticks later)"
+    rows = [("guidance", f"changed {told['changed']} of {told['asked']} actions: {counts}{exact}")]
+    for one in told["exchanges"]:
+        if one["score"] != one["other_score"]:
+            word = "better" if one["score"] > one["other_score"] else "worse"
+            rows.append(("", f"tick {one['tick']}: {one['letter']} instead of {one['other']}, {word}: {one['score']:g} against {one['other_score']:g}"))
+    return rows
+
+
+def verify(
+    file: str, *, game: str | None = None, planner: str | None = None, reactor: str | None = None, thinkers: bool = True, as_json: bool
+) -> int:
     from replays.reader import open_replay
     from replays.verify import verify as check
+    from workers.rerun import Rerun, rerun
 
     with open_replay(file) as recording:
         verdict = check(recording, game=game)
+        again = rerun(recording, game=game, planner=planner, reactor=reactor) if thinkers else Rerun(why="not asked for")
         warnings = [str(warning) for warning in recording.warnings]
-    found = verdict.divergence
+        made_by = recording.header.versions.get("rtdesk", "")
+    same = verdict.same and again.same
+    # Where both differ in one tick the log's own difference came first: a step only shows what an action did.
+    first = min((one for one in (again.divergence, verdict.divergence) if one is not None), key=lambda one: one.tick, default=None)
     if as_json:
         from replays.info import strict
 
-        where = None if found is None else {"tick": found.tick, "field": found.field, "recorded": found.recorded, "played": found.played}
-        report = {"file": file, "same": verdict.same, "steps": verdict.steps, "divergence": where, "unchecked": list(verdict.unchecked), "warnings": warnings}
+        report = {
+            "file": file,
+            "same": same,
+            "steps": verdict.steps,
+            "divergence": _divergence(first),
+            "unchecked": list(verdict.unchecked),
+            "thinkers": {"ran": again.ran, "same": again.same if again.ran else None, "ticks": again.ticks, "why": again.why, "divergence": _divergence(again.divergence)},
+            "game": {"same": verdict.same, "divergence": _divergence(verdict.divergence)},
+            "warnings": warnings,
+        }
         print(json.dumps(strict(report), allow_nan=False))
-    elif verdict.same:
-        print_plain(f"{file}: {verdict.steps} steps played again, all equal")
-    else:
-        what = str(found) if found is not None else f"{len(verdict.unchecked)} ticks could not be checked because the file lost them"
-        print_plain(f"{file}: differs: {what} ({verdict.steps} steps equal)")
-    return 0 if verdict.same else 1
+        return 0 if same else 1
+    told = f"thinkers run again in {again.ticks} ticks, all equal" if again.ran else "thinkers not run again"
+    told += f" ({again.why})" if again.why else ""
+    if same:
+        print_plain(f"{file}: {verdict.steps} steps played again, all equal; {told}")
+        return 0
+    what = str(first) if first is not None else f"{len(verdict.unchecked)} ticks could not be checked because the file lost them"
+    print_plain(f"{file}: differs: {what} ({verdict.steps} steps equal" + ("" if again.divergence is not None else f"; {told}") + ")")
+    if again.divergence is not None and verdict.same:
+        from workers.episode import rtdesk_version
+
+        other = f"recorded by rtdesk {made_by}, this is {rtdesk_version()}" if made_by != rtdesk_version() else "has a thinker, an agent or a prompt been changed since?"
+        print_plain(f"{file}: the game itself is the same; the thinkers say something else: {other}")
+    return 1
+
+
+def _divergence(found: Any) -> dict[str, Any] | None:
+    return None if found is None else {"tick": found.tick, "field": found.field, "recorded": found.recorded, "played": found.played}
 
 
 def export(file: str, *, kind: str, output: str | None) -> int:
@@ -141,9 +216,26 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
     elif comparison.same:
         print_plain(f"the same in all {comparison.ticks[0]} ticks")
     else:
-        for difference in sorted(comparison.firsts.values(), key=lambda found: found.tick):
-            print_plain(str(difference))
+        print_plain("\n".join(_diff_lines(comparison)))
     return 0 if comparison.same else 1
+
+
+def _diff_lines(found: Comparison) -> list[str]:
+    """What differs, first things first, then what came of it."""
+    lines = [f"header: {parting.path} is {brief(parting.a)} in the first, {brief(parting.b)} in the second" for parting in found.header]
+    lines += [str(difference) for difference in sorted(found.firsts.values(), key=lambda one: one.tick)]
+    after = found.after
+    if after is None:
+        return lines
+    counts = ", ".join(f"{kind} in {count}" for kind, count in after.differ.items())
+    lines.append(f"from tick {after.tick} on, where both had score {after.score:g}: of {after.ticks} ticks in common {counts or 'none differs'}")
+    names = {"raw_score": "score", "default_actions": "defaults", "done_reason": "ended by"}
+    lines.append(f"{'':15}{'first':>12}{'second':>12}")
+    for name in after.a.__struct_fields__:
+        one, other = (getattr(side, name) for side in (after.a, after.b))
+        words = [f"{value:g}" if isinstance(value, float) else "-" if value is None else f"{value}" for value in (one, other)]
+        lines.append(f"{names.get(name, name.replace('_', ' ')):15}{words[0]:>12}{words[1]:>12}" + ("" if one == other else "  *"))
+    return lines
 
 
 def answer(game: str, *, mode: str, turn: int, file: str | None) -> int:
