@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "workers"))
 
 from model_kit import SSE, STREAMS, Asked, ModelServer, Say, delta, sse, usage
+
+from replays import events as ev
+from replays.reader import open_replay
 
 PROMISED = (
     "reasoning",
@@ -155,3 +160,54 @@ def test_unreachable_server_ends_a_game_before_it_starts(capsys: pytest.CaptureF
     assert (code, out) == (1, "")
     assert "http://127.0.0.1:9/v1/chat/completions: cannot be reached" in err
     assert err.count("\n") == 1
+
+
+KEY = "sk-cli-0123456789abcdef"
+
+
+def leaks(data: bytes) -> bool:
+    return any(KEY[at : at + 6].encode() in data for at in range(len(KEY) - 5))
+
+
+def command_lines() -> bytes:
+    """What `ps` shows of everything that runs."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            lines.append(path.read_bytes())
+        except OSError:
+            continue
+    return b"\n".join(lines)
+
+
+@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="needs /proc")
+def test_key_is_in_no_process_list_no_replay_and_no_log(tmp_path: Path) -> None:
+    seen: list[bytes] = []
+
+    def refuses(asked: Asked) -> Say:
+        seen.append(command_lines())
+        return Say(json.dumps({"error": {"message": f"wrong: {asked.headers['authorization']}"}}).encode(), status=401, headers={}, writes="one")
+
+    arguments = ["freeway", "--ticks", "2", "--headless", "--json", "--record", str(tmp_path / "run.rtr")]
+    home = {"XDG_DATA_HOME": str(tmp_path / "data"), "XDG_STATE_HOME": str(tmp_path / "state"), "XDG_CONFIG_HOME": str(tmp_path / "config")}
+    with ModelServer(refuses) as server:
+        done = subprocess.run(
+            [sys.executable, "-m", "rtdesk", "play", *arguments, "--planner", server.spec, "--reactor", server.spec],
+            cwd=Path(__file__).parents[1],
+            env={**os.environ, **home, "RTDESK_API_KEY": KEY},
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["faults"] >= 2
+    assert seen
+    assert b"rtdesk" in seen[0]
+    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    with open_replay(str(tmp_path / "run.rtr")) as recording:
+        events = [recording.header_bytes, *(ev.encode(event) for event in recording.iter() if isinstance(event, ev.Event))]
+    assert any(b"***" in data for data in events), "the refusal was not recorded"
+    written += events
+    for data in (*seen, *written, done.stdout, done.stderr):
+        assert not leaks(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,13 +12,22 @@ import pytest
 from model_kit import Asked, ModelServer, Say, delta, sse, usage
 
 from replays import events as ev
+from workers.backends import Request
 from workers.backends.openai import Backend
 from workers.backends.openai.settings import Places
 from workers.simulator import simulate
+from workers.stream import open_stream
 
 NOBODY = Places(environ={}, folder=Path("/nowhere"))
 TICKS = 3
 KEY = "sk-run-0123456789abcdef"
+
+
+ASKS = Request(stream="planner", mode="think", game="snake", load="easy", tick=0, max_ticks=9, letters=(("U", "up"),), view={}, prompt="?")
+
+
+def thinks_body() -> bytes:
+    return sse(delta("go "), delta("\\boxed{U}"), delta(finish="stop"))
 
 
 def is_planner(asked: Asked) -> bool:
@@ -101,6 +111,22 @@ def test_what_a_server_does_wrong_costs_its_tick_and_is_told(say: Say, finish: s
     if finish != "stalled":
         assert all("http://127.0.0.1" in fault.what for fault in faults)
         assert ends(events, "reactor")[0].meas["attempts"] == 1
+
+
+def test_comments_and_a_wait_the_server_asked_for_are_no_stall() -> None:
+    busy = Say(status=429, headers={"retry-after": "0.6"}, writes="one")
+    alive = Say(b": keep-alive\n\n" * 8 + thinks_body(), gap_s=0.08)
+    with ModelServer([busy, alive]) as server:
+        backend = Backend(server.spec, places=NOBODY)
+        woken = threading.Event()
+        stream = open_stream(backend, ASKS, stall_s=0.4, wake=woken.set)
+        while not stream.ended:
+            stream.release(1000, 1000, lambda channel, text, lens, offset: None)
+            woken.wait(0.01)
+        backend.close()
+    assert (stream.finish, stream.fault, stream.released) == ("stop", None, 2)
+    assert stream.meas["throttled_s"] > 0.5
+    assert stream.meas["attempts"] == 2
 
 
 def test_flood_is_cut_at_the_budget_and_the_server_sees_it() -> None:

@@ -54,6 +54,17 @@ def test_provider_gives_url_and_key(name: str, tmp_path: Path) -> None:
         assert resolve(f"{name}/m", places=places(tmp_path)).key is None
 
 
+@pytest.mark.parametrize("name", PROFILES)
+def test_page_of_models_says_what_the_profile_says(name: str) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    profile = PROFILES[name]
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{name}` |"))
+    for word in (profile.url, profile.url_env, *profile.key_env, profile.reasoning, profile.length_field, profile.prefix_mode):
+        assert word in row
+    assert ("if any" in row) is not profile.needs_key
+    assert ("hidden" in row) is (profile.reasoning == "")
+
+
 def test_second_variable_counts_where_the_first_is_blank(tmp_path: Path) -> None:
     found = resolve("gemini/gemini-2.5-pro", places=places(tmp_path, {"GEMINI_API_KEY": "  ", "GOOGLE_API_KEY": KEY}))
     assert key_of(found) == KEY

@@ -77,6 +77,7 @@ def test_closing_the_backend_closes_what_runs() -> None:
         backend = Backend(server.spec, places=NOBODY)
         stream = backend.ask("?")
         next(stream)
+        assert stream.so_far()["ttft_s"] > 0
         backend.close()
         assert server.asked[0].closed.wait(ENOUGH_S)
         assert list(stream) == []

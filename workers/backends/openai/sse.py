@@ -46,6 +46,7 @@ class EventParser:
         self._at_start = True
         self._after_cr = False
         self._each_line = False
+        self._idle = False
         self._name = b""
         self._data: list[bytes] = []
         self._data_size = 0
@@ -56,6 +57,14 @@ class EventParser:
 
     def feed(self, data: bytes) -> list[Event]:
         """Return the events completed by `data`, in order."""
+        if self._idle and data.startswith(b"data: ") and data.endswith(b"\n\n") and data.find(b"\n") == len(data) - 2 and b"\r" not in data:
+            # One whole event in one read: what a model as fast as we read sends, and most of what is ever read.
+            return [Event(b"", data[6:-2])]
+        events = self._feed(data)
+        self._idle = not (self._at_start or self._after_cr or self._parts or self._data or self._name or self._each_line)
+        return events
+
+    def _feed(self, data: bytes) -> list[Event]:
         if self._after_cr and data:
             self._after_cr = False
             if data.startswith(b"\n"):
