@@ -60,10 +60,10 @@ class Notes(NamedTuple):
                 yield line
 
 
-_LABEL = re.compile(r"(Conclusion of the planner's last finished thinking|The planner's thinking so far)\b.*?\bmade for turn (\d+):")
+_LABEL = re.compile(r"(Conclusion of the planner's last finished thinking|The planner's thinking so far)\b.*?\bmade for turn (\d{1,9}):")
 _MARKS = ("Best line", "If at turn ", "GOAL ", "WARNING ", "Conclusion of", "The planner's")
-_MOVE = re.compile(r"Turn (\d+): ([A-Z])(?![A-Za-z]) ?([^;.\n]*)[;.\n]")
-_INSTEAD = re.compile(r"If at turn (\d+) I (?:stand|am) (?:on|at|still on|still at) (.+?)(?: instead)?(?:: |, then ([A-Z])[;.\n])")
+_MOVE = re.compile(r"Turn (\d{1,9}): ([A-Z])(?![A-Za-z]) ?([^;.\n]*)[;.\n]")
+_INSTEAD = re.compile(r"If at turn (\d{1,9}) I (?:stand|am) (?:on|at|still on|still at) (.+?)(?: instead)?(?:: |, then ([A-Z])[;.\n])")
 
 
 def read_notes(guidance: str) -> Notes:

@@ -52,7 +52,7 @@ _APPROACH = (
 )
 _SHORT_VIEW = "That is the short view; where it leads to in the end I do not know yet.\n\n"
 _NO_APPLE = "So far no apple is to be had, and staying alive comes first.\n"
-_REMEMBERED = re.compile(r"Turn (\d+): ([LRUD]) to (\(\d+,\d+\))")
+_REMEMBERED = re.compile(r"Turn (\d{1,9}): ([LRUD]) to (\(\d+,\d+\))")
 
 
 def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str = "") -> Generator[Step, str | None, None]:
@@ -103,8 +103,13 @@ class _Mind:
             self._end = self._conclude()
         if self._end is not None:
             return next(self._end, None)
-        if self._side is None and self.line and wish in ("check", "summarize", "explore"):
-            self._side = {"check": self._check, "summarize": self._summarize, "explore": self._explore}[wish]()
+        if self._side is None and self.line:
+            if wish == "check":
+                self._side = self._check()
+            elif wish == "summarize" and self.looks >= self.summed + SUMMARY_EVERY // 4:
+                self._side = self._summarize()
+            elif wish == "explore" and self.explored + INSTEAD <= self.looks < self.most:
+                self._side = self._explore()
         for source in (self._side, self._course):
             step = next(source, None) if source is not None else None
             if step is not None:
@@ -118,7 +123,7 @@ class _Mind:
         yield from self._understand()
         yield from self._survey()
         ends = self.turn + DEPTH >= self.tree.end
-        yield "plan", _APPROACH + (f" When turn {self.tree.end} comes only apples count.\n\n" if ends else "\n\n")
+        yield "plan", _APPROACH + (f" Once turn {self.tree.end} comes only apples count, so every cell counts as open then.\n\n" if ends else "\n\n")
         yield from self._sweeps()
         if not self.tree.root.dead:
             yield from self._explore()
@@ -146,7 +151,11 @@ class _Mind:
         """Look at the shortest way to each apple past the body as it lies, nearest first."""
         tree, root = self.tree, self.tree.root
         names, head = tree.names, root.body[0]
-        for cell, gone in sorted(root.foods, key=lambda food: tree.distance(head, food[0])):
+        far = [names[cell] for cell, gone in root.foods if tree.distance(head, cell) > gone - self.turn]
+        if far:
+            yield "execute", f"Too far away for the time they have: {' '.join(far)}.\n"
+        near = [food for food in root.foods if names[food[0]] not in far]
+        for cell, gone in sorted(near, key=lambda food: tree.distance(head, food[0])):
             intro = f"Apple {names[cell]}, here for {turns(gone - self.turn)}: "
             route = tree.route(cell)
             if not route:
@@ -169,9 +178,9 @@ class _Mind:
             yield "plan", _SHORT_VIEW
             return
         yield "plan", _NO_APPLE
-        node = tree.next_at(0)
-        if node is not None:
-            yield "execute", self._look(node)
+        start = tree.next_at(0)
+        if start is not None:
+            yield "execute", self._look(start)
             yield from self._news(1)
 
     def _sweeps(self) -> Iterator[Step]:
@@ -215,7 +224,7 @@ class _Mind:
         for child in (*(tree.root.children or ()), *tree.root.closed):
             if child.dead and child.path not in self.warned:
                 self.warned.add(child.path)
-                yield "check", self._warn(f"WARNING do not go {child.path} at turn {self.turn}: every way on is closed by turn {child.last + 1}.\n")
+                yield "check", self._warn(f"WARNING do not go {child.path} at turn {self.turn}: every way on is closed by turn {child.last}.\n")
         best = tree.best()
         if best is None:
             return
@@ -268,27 +277,26 @@ class _Mind:
     def _explore(self) -> Iterator[Step]:
         """Look a little deeper behind the first moves that are not mine, in case one of them is made before this is read."""
         tree = self.tree
-        if self.explored == self.looks or self.looks >= MOST + 3 * INSTEAD:
-            return
+        before = self.looks
         for child in tree.root.children or ():
-            if child.dead or child.path == self.line[:1]:
+            if child.path == self.line[:1]:
                 continue
-            yield "explore", f"What if {child.path} is played at turn {self.turn} after all?\n"
-            for _ in range(INSTEAD):
+            for k in range(INSTEAD):
                 node = tree.best_from(child)
-                if node.children is not None or len(node.path) >= tree.depth:
+                if child.dead or node.children is not None or len(node.path) >= tree.depth:
                     break
+                if not k:
+                    yield "explore", f"What if {child.path} is played at turn {self.turn} after all?\n"
                 yield "explore", self._look(node)
-                if child.dead:
-                    break
             yield from self._news(1)
         self.explored = self.looks
-        for line in self._instead():
-            yield "explore", line
+        if self.looks > before:
+            for line in self._instead():
+                yield "explore", line
 
     def _check(self) -> Iterator[Step]:
         """Walk the best line once more on the board, cell by cell."""
-        if not self.line or self.checked == self.line:
+        if not self.line or self.checked == self.line or self.tree.root.dead:
             return
         self.checked = self.line
         tree = self.tree
@@ -302,14 +310,15 @@ class _Mind:
     def _last_stand(self) -> Iterator[Step]:
         """No line survives: take the one that lasts longest, and of those the one that eats most."""
         node = self.tree.longest_lived()
-        yield "check", f"Every line I can find ends by turn {self.tree.root.last + 1}. I take what can be had before that.\n"
+        yield "check", f"Every line I can find ends by turn {self.tree.root.last}. I take what can be had before that.\n"
         if node.path:
             yield from self._record(node)
 
     def _recalled(self) -> str:
         """Return the letters the remembered plan has left, if the snake is where that plan wants it now."""
         names = self.tree.names
-        planned = {int(turn): (letter, cell) for turn, letter, cell in _REMEMBERED.findall(self.memory)}
+        said = [line for line in self.memory.splitlines() if line.startswith("Best line")]
+        planned = {int(turn): (letter, cell) for turn, letter, cell in _REMEMBERED.findall(said[-1])} if said else {}
         if planned.get(self.turn - 1, ("", ""))[1] != names[self.tree.root.body[0]]:
             return ""
         line = ""

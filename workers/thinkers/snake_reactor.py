@@ -29,9 +29,9 @@ FOLLOWS, WARNED = 4.0, -2.0
 SHORT = 6
 """Cells up to which a body is spelled out while a line is walked."""
 
-_CELL = re.compile(r"\((\d+),(\d+)\)")
-_WARNED_MOVE = re.compile(r"do not go ([LRUD]) at turn (\d+)")
-_WARNED_FOOD = re.compile(r"avoid food \((\d+),(\d+)\).*?until turn (\d+)")
+_CELL = re.compile(r"\((\d{1,2}),(\d{1,2})\)")
+_WARNED_MOVE = re.compile(r"do not go ([LRUD]) at turn (\d{1,9})\b")
+_WARNED_FOOD = re.compile(r"avoid food \((\d{1,2}),(\d{1,2})\).*?until turn (\d{1,9})\b")
 
 
 def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
@@ -189,18 +189,20 @@ def _advised(view: dict[str, Any], notes: Notes, options: dict[str, _Option], sp
             yield "check", f"The line stands for {_count(held, 'turn')} and eats {ate}. My own look ahead agrees that {letter} is safe.\n"
         else:
             yield "check", f"I do not trust that line any more, so I drop its {letter}.\n"
-    shunned = []
+    shunned: list[list[int]] = []
     for warning in notes.warnings:
         move_match = _WARNED_MOVE.match(warning)
-        if move_match is not None and int(move_match[2]) == turn and move_match[1] in options:
+        if move_match is not None and int(move_match[2]) == turn and move_match[1] in options and not options[move_match[1]].warned:
             options[move_match[1]].warned = True
-            yield "plan", f"The planner warns: {warning}.\n"
+            yield "plan", f"The planner warns me not to go {move_match[1]} now.\n"
         food_match = _WARNED_FOOD.match(warning)
         if food_match is not None and int(food_match[3]) > turn:
-            shunned.append([int(food_match[1]), int(food_match[2])])
-            yield "plan", f"The planner warns: {warning}.\n"
-    cell = _CELL.search(notes.goal)
-    goal = [int(cell[1]), int(cell[2])] if cell is not None else None
+            cell = [int(food_match[1]), int(food_match[2])]
+            if cell not in shunned and any(food[:2] == cell for food in view["foods"]):
+                shunned.append(cell)
+                yield "plan", f"The planner warns me of the apple at {_cell(cell)} until turn {food_match[3]}, so I do not aim for it.\n"
+    named = _CELL.search(notes.goal)
+    goal = [int(named[1]), int(named[2])] if named is not None else None
     if goal is not None and all(food[:2] != goal for food in view["foods"]):
         yield "plan", f"Its goal {_cell(goal)} is gone.\n"
         goal = None
@@ -229,8 +231,8 @@ def _matching(view: dict[str, Any], notes: Notes) -> tuple[Line, int, str] | Non
         if cell is None:
             continue
         dx, dy = int(cell[1]) - x, int(cell[2]) - y
-        for letter, step in STEP.items():
-            if step == (dx, dy):
+        for letter in moves(view):
+            if STEP[letter] == (dx, dy):
                 if letter == move.letter:
                     return line, index, letter
                 rejoin = rejoin or (line, index, letter)
@@ -239,8 +241,10 @@ def _matching(view: dict[str, Any], notes: Notes) -> tuple[Line, int, str] | Non
 
 def _introduction(view: dict[str, Any], line: Line, start: int, letter: str) -> str:
     turn, move = view["turn"], line.moves[start]
+    dx, dy = STEP[letter]
+    to = [view["snake"][0][0] + dx, view["snake"][0][1] + dy]
     made = "" if line.made_for < 0 else " made for this turn" if line.made_for == turn else f" made for turn {line.made_for}"
-    text = f"Now the planner's notes. Its {'finished plan' if line.finished else 'line'}{made} says Turn {turn}: {move.letter} {move.where}"
+    text = f"Now the planner's notes. Its {'finished plan' if line.finished else 'line'}{made} says Turn {turn}: {move.letter} to {_cell(to)}"
     if line.instead:
         text += ", in case I came another way, and I did"
     if letter == move.letter:

@@ -84,8 +84,8 @@ class Tree:
         self.obstacles = 0
         for x, y in view["obstacles"]:
             self.obstacles |= 1 << (x + size * y)
-        self.walls = ~floor
         self.floor = floor & ~self.obstacles
+        self.cells = self.floor.bit_count()
         self.shift = (-1, 1, size, -size)
         self.names, self._steps = _table(size)
         turn = view["turn"]
@@ -139,12 +139,13 @@ class Tree:
             if steps < near and turn + steps <= gone and reach >> cell & 1:
                 near = steps
         node.near = near
-        worth = node.gain
         cut = length > 1 and not reach >> tail & 1
         if cut:
             node.tail = False
-        if turn < self.end:
-            worth += OPEN * room - STEP_AWAY * near
+        if turn >= self.end:
+            worth = node.gain + OPEN * self.cells
+        else:
+            worth = node.gain + OPEN * room - STEP_AWAY * near
             if cut:
                 worth -= CUT_OFF
                 if room < length:

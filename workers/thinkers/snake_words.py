@@ -47,7 +47,7 @@ def look(tree: Tree, node: Node) -> str:
             break
         forced.append(_step(tree, child, only.eaten))
         only = child
-    after = after or f", {_outlook(only)}, worth {_WORTH[only.worth]}"
+    after = after or f", {_outlook(tree, only)}, worth {_WORTH[only.worth]}"
     return f"{where}: {', '.join(closed)}, so it must be {', then '.join(forced)}{after}.\n"
 
 
@@ -82,14 +82,17 @@ def _way(tree: Tree, letter: str, block: str, node: Node, child: Node) -> str:
         return f"{letter} meets {child.path or 'the start'} again{', which is dead' if child.dead else ''}"
     if block == "closed":
         return f"{letter} to {tree.names[child.body[0]]} has no way out"
-    return f"{_step(tree, child, node.eaten)}, {_outlook(child)}, worth {_WORTH[child.worth]}"
+    return f"{_step(tree, child, node.eaten)}, {_outlook(tree, child)}, worth {_WORTH[child.worth]}"
 
 
-def _outlook(node: Node) -> str:
+def _outlook(tree: Tree, node: Node) -> str:
     """Say what a position is worth something for: room, tail, next apple."""
+    if node.turn >= tree.end:
+        return "where the game ends"
     near = f"an apple {node.near} away" if node.near < FAR else "no apple in time"
+    room = f"{node.room} cell{'s' if node.room != 1 else ''}"
     if node.tail:
-        return f"leaving {node.room} cells open and {near}"
+        return f"leaving {room} open and {near}"
     if node.room < len(node.body):
-        return f"shut into {node.room} cell{'s' if node.room > 1 else ''} with {near}"
-    return f"leaving {node.room} cells open but my tail cut off and {near}"
+        return f"shut into {room} with {near}"
+    return f"leaving {room} open but my tail cut off and {near}"
