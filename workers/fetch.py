@@ -11,6 +11,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from workers.backends import Item
 
@@ -56,6 +57,11 @@ class Fetched:
             self._over = True
             raise error
         return item
+
+    def so_far(self) -> dict[str, Any]:
+        """What a stream that can tell (it has a `so_far()`) took until now; the meas of one that is cut."""
+        tell = getattr(self._items, "so_far", None)
+        return {} if tell is None else dict(tell())
 
     def close(self) -> None:
         """Cancel the request. A stream with a `cancel()` is told from this thread; any other is closed when its `next` returns."""

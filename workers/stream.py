@@ -161,6 +161,9 @@ class TokenStream:
 
     def cancel(self) -> None:
         """Close the request and drop what was not released."""
+        tell = getattr(self._items, "so_far", None)
+        if tell is not None and not self.meas:
+            self.meas = tell()
         self._text, self._lens = "", ()
         self._close()
 

@@ -135,6 +135,8 @@ def test_flood_is_cut_at_the_budget_and_the_server_sees_it() -> None:
     assert summary["ticks"] == TICKS
     assert [(end.finish, end.clock_tokens) for end in ends(events, "reactor")] == [("budget", 40)] * TICKS
     assert [event.reason for event in events if isinstance(event, ev.Action)] == ["truncated"] * TICKS
+    # What it took is told of one that was cut, too.
+    assert all(end.meas["ttft_s"] > 0 for end in ends(events, "reactor"))
     for request in asked:
         if not is_planner(request):
             assert request.closed.wait(5)

@@ -163,7 +163,7 @@ class Stream:
 
     def so_far(self) -> dict[str, Any]:
         """Return what a stream that is cut took until now, in the terms of a Finish's meas. Any thread."""
-        return {**self._meter.meas(), "tokens_estimated": True}
+        return {**self._meter.meas(), "tokens_estimated": self._answer.usage is None}
 
     def cancel(self) -> None:
         """End the request now; the server sees its connection closed. Any thread."""
