@@ -52,6 +52,7 @@ _FINISH = {
     "stalled": "planner stalled",
 }
 
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
 _BOX = re.compile(r"\\?\bboxed\s*\{|\\boxed")
 
 
@@ -105,8 +106,20 @@ def happened(event: Step, before: float, was: dict[str, Any]) -> list[tuple[str,
 
 def reason(text: str) -> str:
     """Return, in one line, why a reactor answered as it did: the last thing it says before its box, sums left out."""
-    boxes = list(_BOX.finditer(text))
-    head = text[: boxes[-1].start()] if boxes else text
-    sentences = [part.strip(" .\\$*") for part in re.split(r"(?<=[.!?])\s+|\n", head[-1500:])]
-    told = [part for part in sentences if len(part) > 8 and not part.startswith(("Weighing", "Move ", "Turn "))]
-    return told[-1][:160] if told else ""
+    for line in reversed(text[: _last_box(text)][-1500:].split("\n")):
+        for part in reversed(_SENTENCES.split(line)):
+            told = part.strip(" .\\$*")
+            if len(told) > 8 and not told.startswith(("Weighing", "Move ", "Turn ")):
+                return told[:160]
+    return ""
+
+
+def _last_box(text: str) -> int:
+    """Return where the last box begins; the text's end if there is none. From the end: a reactor's text is long and its box is last."""
+    at = text.rfind("boxed")
+    while at >= 0:
+        for start in (at - 1, at):
+            if start >= 0 and _BOX.match(text, start):
+                return start
+        at = text.rfind("boxed", 0, at)
+    return len(text)

@@ -95,11 +95,14 @@ class Pins(msgspec.Struct, omit_defaults=True):
         self.line = ""
 
     def feed(self, back: int, text: str, generation: int) -> None:
-        lines = text.split("\n")
-        line = (self.line[:-back] if back else self.line) + lines[0]
-        for following in lines[1:]:
+        first, border, rest = text.partition("\n")
+        line = (self.line[:-back] if back else self.line) + first
+        if border:
             self._read(line[:LINE_LIMIT], generation)
-            line = following
+            cut = rest.rfind("\n")
+            if cut >= 0:
+                self._read_all(rest[:cut], generation)
+            line = rest[cut + 1 :]
         # One more than is looked at, so that taking one back stays right.
         self.line = line[: LINE_LIMIT + 1]
 
@@ -108,25 +111,62 @@ class Pins(msgspec.Struct, omit_defaults=True):
         self._read(self.line[:LINE_LIMIT], generation)
         self.line = ""
 
+    def _read_all(self, text: str, generation: int) -> None:
+        """Read whole lines, many at once.
+
+        A recording's ticks are folded by the dozen for a jump: looking for the three words first, and parsing only the last line that is
+        a plan, costs a fraction of reading line by line.
+        """
+        if not text.isascii():
+            # Another alphabet's lower case may have other lengths.
+            for line in text.split("\n"):
+                self._read(line[:LINE_LIMIT], generation)
+            return
+        starts = set()
+        for source, word in ((text, "GOAL"), (text, "WARNING"), (text.lower(), "best line")):
+            at = source.find(word)
+            while at >= 0:
+                starts.add(text.rfind("\n", 0, at) + 1)
+                # On from the next line: a line of nothing but such words is looked at once.
+                end = text.find("\n", at)
+                at = source.find(word, end) if end >= 0 else -1
+        plans: list[str] = []
+        for start in sorted(starts):
+            end = text.find("\n", start)
+            line = self._read_words(text[start : end if end >= 0 else len(text)][:LINE_LIMIT], generation)
+            if line:
+                plans.append(line)
+        self._take_last(plans, generation)
+
     def _read(self, line: str, generation: int) -> None:
+        plan = self._read_words(line, generation)
+        if plan:
+            self._take_last([plan], generation)
+
+    def _take_last(self, plans: list[str], generation: int) -> None:
+        for line in reversed(plans):
+            plan = read_plan(line, generation)
+            if plan is not None:
+                self.best = plan
+                return
+
+    def _read_words(self, line: str, generation: int) -> str:
+        """Take goal and warning from a line; return what stands behind `best line:` in it, empty if that is not there."""
         line = line.strip()
         if len(line) < 6:
-            return
+            return ""
         if line.startswith("WARNING"):
             text = line[7:].lstrip(": ").rstrip(".")
             if self.warned != generation:
                 self.warned, self.warnings = generation, []
             self.warnings = [text, *(one for one in self.warnings if one != text)][:4]
-            return
+            return ""
         best = _BEST.search(line)
         if line.startswith("GOAL"):
             text = line[4 : best.start() if best else len(line)].lstrip(": ").rstrip(". ")
             if text:
                 self.goal, self.goal_turn = text.removeprefix("target "), generation
-        if best is not None:
-            plan = read_plan(line[best.end() :], generation)
-            if plan is not None:
-                self.best = plan
+        return line[best.end() :] if best is not None else ""
 
 
 def position(snapshot: dict[str, Any]) -> Cell | None:

@@ -7,6 +7,7 @@ that where it starts depends on how much was said and not on how it came.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import msgspec
@@ -165,10 +166,23 @@ class StreamState(msgspec.Struct, omit_defaults=True):
                 last.over = event.used_after > event.budget
                 last.left = 1 - event.used_after / event.budget
 
-    def to_map(self) -> dict[str, Any]:
-        """Return everything as plain values, for a keyframe."""
+    def copy(self) -> StreamState:
+        """Return a stream of its own that goes on apart from this one."""
+        self._rest()
+        new = copy(self)
+        new.pieces = []
+        # Only an open step is altered in place, and only the last one can be open.
+        new.segments = [*self.segments[:-1], *map(copy, self.segments[-1:])]
+        return new
+
+    def _rest(self) -> None:
+        """Bring what is in motion to rest: pieces joined, the cleaner's state plain."""
         _ = self.text
         self.cleaner, self._cleaner = self._scrub().state(), None
+
+    def to_map(self) -> dict[str, Any]:
+        """Return everything as plain values, for a keyframe."""
+        self._rest()
         return msgspec.to_builtins(self)
 
     def _open(self) -> None:

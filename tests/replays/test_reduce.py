@@ -196,3 +196,37 @@ def test_only_the_newest_thinkings_warnings_are_pinned() -> None:
     assert pins.warnings == ["two two", "one one"]
     pins.feed(0, "WARNING three three\n", 2)
     assert pins.warnings == ["three three"]
+
+
+def test_lines_read_many_at_once_pin_what_they_pin_one_by_one() -> None:
+    """A jump in a recording folds whole ticks at once; a live screen folds frames."""
+    chance = random.Random(11)
+    words = ["GOAL target food (3,5).", "  GOAL go up. Best line: Turn 3: U to (1,2)", "WARNING do not go L.", "x WARNING no", "the GOAL is far", "BEST LINE so far: Turn 1: U", "best line: none", "best line", "Ordinary talk.", "\u00e9t\u00e9", "", "GOAL", "GOAL GOAL GOAL"]  # fmt: skip
+    for _ in range(400):
+        lines = chance.choices(words[: None if chance.random() < 0.3 else 9], k=chance.randrange(1, 30))
+        text = "\n".join(lines)
+        whole, single, cut = Pins(), Pins(), Pins()
+        whole.feed(0, text, 4)
+        for char in text:
+            single.feed(0, char, 4)
+        for part in (text[: len(text) // 3], text[len(text) // 3 :]):
+            cut.feed(0, part, 4)
+        for pins in (whole, single, cut):
+            pins.close(4)
+        assert whole == single == cut
+
+
+def test_a_copy_folds_on_apart_from_its_original() -> None:
+    events = [HEADER, tick(0, snapshot=snake_state((3, 3))), start("planner", 0), token("planner", 0, "GOAL x y z\nBest line: Turn 0: U\r", 1)]
+    events.append(ev.Segment(tick=0, at=30, id=0, generation=0, phase="open", strategy="plan"))
+    more: list[ev.AnyEvent] = [
+        token("planner", 0, "\nWARNING go e", 60), token("planner", 0, "\u0301\n", 72), ev.Bookmark(tick=0, note="n"),
+        ev.Segment(tick=0, at=80, id=0, generation=0, phase="close", strategy="plan", finish="stop", tokens=9),
+        ev.Step(tick=0, at=100, state=snake_state((3, 4)), reward=1.0, score=1.0, points=1.0),
+    ]  # fmt: skip
+    state = fold_all(events)
+    before = state.to_map()
+    other = fold_all(more, state.copy())
+    assert state.to_map() == before
+    assert other.to_map() == fold_all([*events, *more]).to_map()
+    assert fold_all(more, state).to_map() == other.to_map()
