@@ -124,7 +124,10 @@ class Glance:
         if soup[4] == "idle":
             missing = self.view["onions_per_soup"] - len(soup[2])
             return f"has {len(soup[2])} onion{'' if len(soup[2]) == 1 else 's'} and needs {missing} more"
-        return "has a soup that is ready" if soup[4] == "ready" else f"cooks for {self.view['cook_time'] - soup[3]} more turns"
+        if soup[4] == "ready":
+            return "has a soup that is ready"
+        left = self.view["cook_time"] - soup[3]
+        return f"cooks for {left} more turn{'' if left == 1 else 's'}"
 
     def _distances(self) -> str:
         x, y = self.cell
