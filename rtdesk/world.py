@@ -23,6 +23,7 @@ import msgspec
 
 from games.base import Game, GameError, Observation, StepResult
 from replays import events as ev
+from replays.format import keyframe_due
 from replays.reduce import ViewState, fold
 from replays.writer import ReplayWriter
 from rtdesk.timers import Timer, TokenTimer, WallTimer, make_timer
@@ -32,8 +33,6 @@ from workers.errors import ConfigError
 from workers.simulator import summary
 
 __all__ = ["Agent", "World", "realtime"]
-
-KEYFRAME_EVERY = 64
 
 
 class Agent(Protocol):
@@ -273,7 +272,7 @@ class _Log:
             fold(self._state, event)
         self._writer.tick(tick, self._events)
         self._events = []
-        if tick % KEYFRAME_EVERY == KEYFRAME_EVERY - 1:
+        if keyframe_due(tick):
             self._writer.keyframe(tick, self._state.to_map())
 
     def close(self, end: ev.End) -> None:

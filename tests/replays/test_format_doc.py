@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import struct
@@ -105,3 +106,12 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     )
     assert expected in text
     assert f"every {fmt.KEYFRAME_EVERY} ticks" in text
+    assert f"from tick {fmt.KEYFRAME_SPARSE} on" in text
+
+
+def test_keyframes_grow_rarer_so_that_a_long_file_grows_with_its_ticks_and_not_with_their_square() -> None:
+    due = [tick for tick in range(200_000) if fmt.keyframe_due(tick)]
+    assert due[:3] == [31, 63, 95]
+    # A keyframe carries a few characters for every tick before it.
+    assert sum(due) / 200_000 < 256
+    assert max(later - earlier for earlier, later in itertools.pairwise(due)) == 1024

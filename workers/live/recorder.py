@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from replays import events as ev
 from replays.errors import ReplayError
+from replays.format import keyframe_due
 from replays.reader import open_replay
 from replays.reduce import ViewState, fold
 from replays.writer import ReplayWriter
@@ -27,7 +28,6 @@ __all__ = ["main"]
 
 log = logging.getLogger(__name__)
 
-KEYFRAME_EVERY = 64
 THINKERS = ("planner", "reactor")
 
 
@@ -138,7 +138,7 @@ class Recorder:
         for event in events:
             fold(self._state, event)
         writer.tick(tick, events)
-        if tick % KEYFRAME_EVERY == KEYFRAME_EVERY - 1:
+        if keyframe_due(tick):
             writer.keyframe(tick, self._state.to_map())
 
     def _end(self, end: ev.End) -> None:
