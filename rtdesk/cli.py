@@ -117,7 +117,7 @@ LEVEL_OPTIONS = _options(
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the level."),
 )
 EPISODE_OPTIONS = _options(
-    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, random, default."),
+    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, human, random, default."),
     click.option("--ticks", type=int, help="Stop after so many ticks."),
     click.option("--tick-budget", metavar="8192|6s", help="N_TE: thinking a tick, in tokens or seconds; the unit decides the clock."),
     click.option("--reactive-budget", metavar="2048|2s", help="N_TR: the reactor's share of it."),
@@ -132,6 +132,7 @@ EPISODE_OPTIONS = _options(
     ),
     click.option("--guidance-limit", type=int, metavar="N", help="Show the reactor at most the last N tokens of the running trace."),
     click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
+    click.option("--partner", metavar="scripted|human|AGENT", help="Who plays beside the agent, in a game for two.  [default: scripted]"),
     click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),
     click.option("--tpot", metavar="5ms", help="Time a token takes, instead of a tick rate; the builtin thinkers' speed in wall time."),
 )
@@ -160,7 +161,7 @@ def parse_rate(text: str | None) -> float | None:
 
 
 RUN_OPTIONS = _options(
-    click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, max headless]"),
+    click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, 4/s when a person plays (Overcooked 3/s), max headless]"),
     click.option("--record", metavar="FILE", help="Where the replay goes.  [default: the replays folder]"),
     click.option("--no-record", is_flag=True, help="Keep no replay."),
     click.option("--headless", is_flag=True, help="No screen."),
@@ -175,9 +176,13 @@ RUN_OPTIONS = _options(
 @click.argument("game")
 @LEVEL_OPTIONS
 @EPISODE_OPTIONS
+@click.option("--vs", metavar="human|AGENT|FILE", help="Play side by side against a person, another agent, or a recording, on the same level.")
 @RUN_OPTIONS
+@click.pass_context
 def play(
+    context: click.Context,
     game: str,
+    vs: str | None,
     tick_rate: str | None,
     record: str | None,
     no_record: bool,
@@ -189,7 +194,8 @@ def play(
     **options: Any,
 ) -> int:
     """Play GAME live: snake, freeway, overcooked, or a path to a game of yours."""
-    return _run(game, episode_options(options), tick_rate, record, no_record, headless, as_json, look, plain, fps)
+    given = frozenset(name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT)
+    return _run(game, episode_options(options), tick_rate, record, no_record, headless, as_json, look, plain, fps, vs=vs, given=given)
 
 
 def _run(
@@ -203,6 +209,9 @@ def _run(
     look: str | None,
     plain: bool,
     fps: int | None,
+    *,
+    vs: str | None = None,
+    given: frozenset[str] = frozenset(),
 ) -> int:
     from rtdesk import live
 
@@ -216,6 +225,8 @@ def _run(
         tick_rate=parse_rate(tick_rate),
         record=record,
         recording=not no_record,
+        vs=vs,
+        given=given,
         as_json=as_json,
         look=look,
         plain=plain,

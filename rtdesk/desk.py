@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+import games
 from rtdesk.cli import Exit
-from rtdesk.live import Wanted, label, machine, sentence
-from rtdesk.paths import default_recording, log_file
+from rtdesk.live import Wanted, sentence
+from rtdesk.paths import keep_taught, log_file, was_taught
 from workers.config import Config
 
 if TYPE_CHECKING:
     from replays.reader import Replay
+    from rtdesk.heat import Heat, Table
     from rtdesk.logs import Log
+    from rtdesk.match import Plan
+    from rtdesk.tui.source import Source
+    from workers.live.desk import LiveRun
 
 __all__ = ["play_desk", "replay_desk"]
 
@@ -27,43 +33,71 @@ def next_name(path: str) -> str:
     return f"{stem}-{count}{ending}"
 
 
-def play_desk(wanted: Wanted, config: Config, record: str | None, log: Log) -> int:
+def play_desk(wanted: Wanted, plan: Plan, log: Log) -> int:
     """Play on the screen until the person leaves. Returns the exit code."""
+    from rtdesk.heat import COUNT, Gate, Heat, Table
     from rtdesk.live_source import LiveSource
-    from workers.live.desk import LiveRun
-    from workers.simulator import summary
+    from rtdesk.match import make_runs, new_path
 
-    def begin(settings: Config) -> LiveRun:
-        path = record
-        if path is not None and os.path.lexists(path):
-            path = next_name(path) if wanted.record is not None else default_recording(
-                run.header.game, settings.load, settings.seed, label(settings)
-            )
-        fresh = LiveRun(settings, record=path, meas=machine(), log_queue=log.queue)
-        fresh.start()
-        return fresh
+    def heat_of(sides: Sequence[Config], records: Sequence[str | None], *, reading: bool) -> Heat:
+        runs = make_runs(plan, sides, records, log_queue=log.queue)
+        gate = Gate(count=COUNT if plan.people else 0, reading=reading) if plan.people or len(sides) > 1 else None
+        return Heat(runs, gate=gate)
 
-    run = LiveRun(config, record=record, meas=machine(), log_queue=log.queue)
-    source = LiveSource(run, begin, note="; ".join([*config.warnings, *([log.note] if log.note else [])]), log_path=log_file())
+    def begin(sides: Sequence[Config]) -> Heat:
+        paths = [_free_path(old, lambda number=number: new_path(wanted, sides, number, plan.ghost)) for number, old in enumerate(plan.records)]  # type: ignore[misc]
+        heat = heat_of(sides, paths, reading=False)
+        heat.start()
+        return heat
+
+    first = plan.sides[0]
+    name = games.spec(first.game).name
+    heat = heat_of(plan.sides, plan.records, reading=plan.people > 0 and not was_taught(name))
+    notes = [*dict.fromkeys(warning for config in plan.sides for warning in config.warnings), *([log.note] if log.note else [])]
+    table = Table(heat, begin, note="; ".join(notes), log_path=log_file(), one_seed=plan.ghost is not None)
+    lives = [LiveSource(table, number, hands=plan.hands(number), crowd=plan.people) for number in range(len(plan.sides))]
     try:
-        run.start()
+        heat.start()
         # The children are starting; the screen library takes about as long.
+        from rtdesk.ghost import GhostSource
         from rtdesk.tui.app import run_screen
 
-        code = run_screen(source, look=wanted.look, ascii=wanted.plain or None, fps=wanted.fps, trusted_games=frozenset({config.game}))
+        sources: list[Source] = [*lives, *([GhostSource(plan.ghost, lives[0])] if plan.ghost is not None else [])]
+        code = run_screen(sources, look=wanted.look, ascii=wanted.plain or None, fps=wanted.fps, trusted_games=frozenset({first.game}))
     finally:
-        source.close()
-    last = source.run
-    if last.end is not None:
-        kept = last.recording if last.recording and os.path.exists(last.recording) else None
-        print(sentence(summary(last.header, last.end, replay=kept, wall_s=last.end.t_ns / 1e9)))
-    if source.record_failure is not None:
-        print(f"rtdesk: recording stopped: {source.record_failure}", file=sys.stderr)
+        table.close()
+    if plan.people and table.heat.gate is not None and not table.heat.gate.reading:
+        keep_taught(name)
+    return _told(table, code)
+
+
+def _free_path(old: str | None, make: Callable[[], str]) -> str | None:
+    """Return where the next replay of a side goes: where the last one was to go if it never came to be."""
+    if old is None or not os.path.lexists(old):
+        return old
+    path = make()
+    return os.path.abspath(path if not os.path.lexists(path) else next_name(path))
+
+
+def _told(table: Table, code: int) -> int:
+    """Print how the last heat ended; return the exit code. Raises Exit for one that could not go on."""
+    from workers.simulator import summary
+
+    for run in table.heat.runs:
+        if run.end is not None:
+            print(sentence(summary(run.header, run.end, replay=_kept(run), wall_s=run.end.t_ns / 1e9)))
+    if table.record_failure is not None:
+        print(f"rtdesk: recording stopped: {table.record_failure}", file=sys.stderr)
         return code or 1
-    if last.failure is not None:
-        kept_note = f"; the replay so far is {last.recording}" if last.recording and os.path.exists(last.recording) else ""
-        raise Exit(1, f"{last.failure}{kept_note}")
+    failed = next((run for run in table.heat.runs if run.failure is not None), None)
+    if failed is not None:
+        kept = _kept(failed)
+        raise Exit(1, f"{failed.failure}" + (f"; the replay so far is {kept}" if kept else ""))
     return code
+
+
+def _kept(run: LiveRun) -> str | None:
+    return run.recording if run.recording and os.path.exists(run.recording) else None
 
 
 def replay_desk(recording: Replay, *, tick: int | None, look: str | None, plain: bool, fps: int | None) -> int:

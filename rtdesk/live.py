@@ -32,6 +32,10 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """Ticks a second; infinity for as fast as it goes; None for the default."""
     record: str | None
     recording: bool
+    vs: str | None = None
+    """Who plays against: human, an agent, or a recording."""
+    given: frozenset[str] = frozenset()
+    """Names of the options that were typed, not filled in."""
     as_json: bool = False
     look: str | None = None
     plain: bool = False
@@ -100,6 +104,12 @@ def machine() -> dict[str, Any]:
 
 def play_headless(wanted: Wanted) -> int:
     """Play one episode without a screen; print its result. Returns the exit code."""
+    if wanted.vs is not None:
+        from rtdesk.headless import play_match
+
+        return play_match(wanted)
+    if "human" in (wanted.options.get("agent"), wanted.options.get("partner")):
+        raise Exit(2, "a person plays on the screen; leave out --headless (--agent default plays what nobody's keys play)")
     from rtdesk.logs import Log
     from workers.live.desk import LiveRun
     from workers.simulator import summary
@@ -169,13 +179,18 @@ def check_terminal() -> None:
 def play_on_screen(wanted: Wanted) -> int:
     """Play on the screen; the processes start first, the screen library is imported meanwhile."""
     from rtdesk.logs import Log
+    from rtdesk.match import make_plan
 
-    config, record = settle(wanted, default_rate=SCREEN_RATE)
-    check_terminal()
-    log = Log()
+    plan = make_plan(wanted, screen=True)
     try:
-        from rtdesk.desk import play_desk
+        check_terminal()
+        log = Log()
+        try:
+            from rtdesk.desk import play_desk
 
-        return play_desk(wanted, config, record, log)
+            return play_desk(wanted, plan, log)
+        finally:
+            log.close()
     finally:
-        log.close()
+        if plan.ghost is not None:
+            plan.ghost.close()

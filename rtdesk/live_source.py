@@ -1,62 +1,56 @@
-"""A live run as a screen's source: its events as they come, wishes handed to the conductor, and the next run when one is asked for.
+"""A live run as a screen's source: its events as they come, wishes handed to the conductor, keys to the player whose they are.
 
-Imports no screen library. Starting and ending processes takes a moment, so a change of run happens in a thread and the
-screen keeps drawing meanwhile.
+Imports no screen library. In a match every side has its own source at one table; what concerns the whole match (the next heat) the
+first side does for all.
 """
 
 from __future__ import annotations
 
-import logging
 import math
-import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
+import time
+from collections.abc import Mapping, Sequence
 
-import msgspec
-
+import games
 from replays import events as ev
-from replays.reduce import ViewState
+from replays.reduce import ViewState, fold
+from rtdesk.heat import Heat, Table, rate_of
 from rtdesk.tui.source import Item, Pace
 from rtdesk.tui.views import Overview, Status
-from workers.config import Config
-from workers.errors import WorkerError
 from workers.live.desk import LiveRun
+from workers.pace import Pacer
 
 __all__ = ["LiveSource"]
 
-log = logging.getLogger(__name__)
-
 SLOWEST = 1 / 64
 FASTEST = 64.0
+FASTEST_HANDS = 30.0
+"""Ticks a second a person may be asked to keep up with."""
 LOG_TAIL = 16384
+HELD_NS = 250_000_000
+"""So long after a tick was due it is said that a server is waited for."""
 
 
 class LiveSource:
-    """Owns the run that is on. `begin(config, n)` makes and starts run number n; `last` is what to report after the screen has gone."""
+    """Side number `side` of what is on at `table`. `hands` says which player of this run each person at the keyboard moves."""
 
-    def __init__(self, run: LiveRun, begin: Callable[[Config], LiveRun], *, note: str = "", log_path: Path | None = None) -> None:
-        self._run = run
-        self._begin = begin
-        self._note = note
-        self._log_path = log_path
-        self._pace = self._pace_of(run.config)
-        self._paused = False
-        self._stepping = False
-        self._swap: threading.Thread | None = None
-        self._fresh: LiveRun | None = None
-        self._restart = False
-        self.error: str | None = None
-        """Why no further run could be started."""
-        self.record_failure: str | None = None
+    def __init__(self, table: Table, side: int = 0, *, hands: Mapping[int, int] | None = None, crowd: int = 0) -> None:
+        """`crowd` is how many people play at this keyboard, on whichever side: what time is left is told in seconds then."""
+        self._table = table
+        self._side = side
+        self._hands = dict(hands or {})
+        self._crowd = crowd
+        self._take_seat()
 
-    @staticmethod
-    def _pace_of(config: Config) -> Pace | None:
-        if config.clock == "wall":
-            return None
-        rate = config.tick_rate
-        if config.tpot_s is not None and config.tick_budget_tokens:
-            rate = 1 / (config.tpot_s * config.tick_budget_tokens)
-        return Pace(math.inf if rate is None else rate, slowest=SLOWEST, fastest=FASTEST)
+    def _take_seat(self) -> None:
+        """Sit down at the run of the heat that is on."""
+        self._heat: Heat = self._table.heat
+        self._run: LiveRun = self._heat.runs[self._side]
+        self._opened = self._paused = self._stepped = False
+        self._tick: ev.Tick | None = None
+        config = self._run.config
+        self._letters = games.spec(config.game).legal_actions if self._hands else ()
+        rate = rate_of(config)
+        self._pace = None if rate is None else Pace(rate, slowest=SLOWEST, fastest=FASTEST_HANDS if self._crowd else FASTEST)
 
     @property
     def run(self) -> LiveRun:
@@ -67,45 +61,106 @@ class LiveSource:
 
     @property
     def status(self) -> Status:
-        run, config = self._run, self._run.config
-        if self._swap is not None or not run.begun:
-            play = "waiting"
-        elif run.over:
-            play = "ended"
-        else:
-            play = "paused" if self._paused else "playing"
+        run, config, gate = self._run, self._run.config, self._table.heat.gate
         rate = None if self._pace is None else self._pace.rate(config.tick_budget_tokens)
+        crowd = self._crowd > 0
+        now = time.monotonic_ns()
         return Status(
             mode="live",
-            play=play,
+            play=self._play(now),
             rate=None if rate is None or math.isinf(rate) else rate,
+            at=self._at(now) if crowd else None,
+            t_ns=self._t_ns(now) if crowd else None,
             ticks=config.ticks,
+            human=self._letters,
+            people=self._crowd,
+            reading=gate is not None and gate.reading,
+            count=0 if gate is None else gate.left,
             paceable=self._pace is not None,
-            note=self.error or run.failure or (f"not recording: {run.record_failure}" if run.record_failure else self._note),
+            note=self._table.error or run.failure or (f"not recording: {run.record_failure}" if run.record_failure else self._table.note),
         )
+
+    def _play(self, now: int) -> str:
+        run = self._run
+        if self._table.changing or not run.begun:
+            return "waiting"
+        if run.over:
+            return "ended"
+        return "paused" if self._paused else "waiting" if self._holds(now) else "playing"
+
+    def _holds(self, now: int) -> bool:
+        """Whether the tick was due a while ago: somebody's server is waited for."""
+        pace, tick = self._pacer(), self._tick
+        if pace is None or tick is None or tick.end_at is None or self._stepped:
+            return False
+        due = pace.due_ns(tick.end_at)
+        return now - due > HELD_NS
+
+    def _pacer(self) -> Pacer | None:
+        pace = self._run.pace
+        return None if pace is None else Pacer(at=pace.at, t_ns=pace.t_ns, rate=pace.rate)
+
+    def _at(self, now: int) -> float | None:
+        """The virtual instant now, in a paced tick."""
+        pace, tick = self._pacer(), self._tick
+        if pace is None or tick is None or tick.at is None or tick.end_at is None:
+            return None
+        return min(max(pace.position(now), tick.at), tick.end_at)
+
+    def _t_ns(self, now: int) -> int | None:
+        """The instant now in wall time, ns since the episode began."""
+        epoch = self._run.header.meas.get("epoch_ns")
+        return now - epoch if self._pace is None and isinstance(epoch, int) and self._run.begun else None
+
+    @property
+    def position(self) -> float | None:
+        """Where the run is, in ticks and a share of the one under way; None before its first."""
+        tick = self._tick
+        if tick is None:
+            return None
+        if self._stepped:
+            return tick.tick + 1.0
+        now = time.monotonic_ns()
+        at, t_ns = self._at(now), self._t_ns(now)
+        if at is not None and tick.at is not None and tick.end_at is not None:
+            return tick.tick + (at - tick.at) / (tick.end_at - tick.at)
+        if t_ns is not None and tick.deadline_ns is not None:
+            whole = (self._run.config.tick_budget_s or 1.0) * 1e9
+            return tick.tick + min(1.0, max(0.0, 1.0 - (tick.deadline_ns - t_ns) / whole))
+        return float(tick.tick)
 
     @property
     def overview(self) -> Overview | None:
         return None
 
     def poll(self, now_ns: int) -> Sequence[Item]:
-        if self._swap is not None:
-            if self._swap.is_alive():
-                return ()
-            self._swap = None
-            if self._fresh is not None:
-                self._run, self._fresh = self._fresh, None
-                self._paused = self._stepping = False
-                self._pace = self._pace_of(self._run.config)
-                return [ViewState(), *self._take()]
-        return self._take()
+        table = self._table
+        table.poll(now_ns)
+        if table.changing:
+            return ()
+        if table.heat is not self._heat:
+            self._take_seat()
+        opening = [] if self._opened else [self._opening()]
+        self._opened = True
+        return [*opening, *self._take()]
+
+    def _opening(self) -> ViewState:
+        """The board before the first tick: there is something to look at while the processes start and the count runs."""
+        state = fold(ViewState(), self._run.header)
+        state.snapshot = self._run.opening
+        return state
 
     def _take(self) -> list[Item]:
         out: list[Item] = []
         for event in self._run.poll():
             if isinstance(event, ev.Control):
-                # A single step ends in a pause that the conductor makes; it says so in the log.
-                self._paused = event.what == "pause" or (self._paused and event.what not in ("resume", "step"))
+                if event.what != "key":
+                    # A single step ends in a pause that the conductor makes; it says so in the log.
+                    self._paused = event.what == "pause" or (self._paused and event.what not in ("resume", "step"))
+            elif isinstance(event, ev.Tick):
+                self._tick, self._stepped = event, False
+            elif isinstance(event, ev.Step):
+                self._stepped = True
             out.append(event)
         return out
 
@@ -113,10 +168,17 @@ class LiveSource:
         if what == "quit":
             self._run.command("quit")
             return ""
+        if what == "key":
+            self._key(value)
+            return ""
+        if what in ("begin", "read"):
+            if self._heat.gate is not None:
+                self._heat.gate.reading = what == "read"
+            return ""
         if what in ("restart", "next-seed"):
-            return self._change_run(what)
+            return self._table.change(what) if self._side == 0 else ""
         if self._run.over:
-            return "the episode is over: r again, n next seed, q quit"
+            return "" if not self._heat.over else "the episode is over: restart, next seed, or quit"
         if what == "pause":
             self._run.command("resume" if self._paused else "pause")
             self._paused = not self._paused
@@ -130,6 +192,13 @@ class LiveSource:
         if what in ("faster", "slower", "slow"):
             return self._change_pace(what, value)
         return ""
+
+    def _key(self, value: str) -> None:
+        """A key is `letter`, or `letter/1` from the second person's half of the keyboard."""
+        letter, _, hand = value.partition("/")
+        player = self._hands.get(int(hand or 0))
+        if player is not None and not self._run.over:
+            self._run.key(letter, player)
 
     def _change_pace(self, what: str, value: str) -> str:
         if self._pace is None:
@@ -150,46 +219,20 @@ class LiveSource:
             return f"slow motion: {rate * budget:,.0f} tokens a second"
         return "" if math.isinf(rate) else f"{rate:g} ticks a second"
 
-    def _change_run(self, what: str) -> str:
-        if self._swap is not None:
-            return "starting"
-        config = self._run.config
-        if what == "next-seed":
-            config = msgspec.structs.replace(config, seed=config.seed + 1)
-        old = self._run
-
-        def swap() -> None:
-            old.close()
-            self.record_failure = self.record_failure or old.record_failure
-            try:
-                self._fresh = self._begin(config)
-                self.error = None
-            except (WorkerError, ValueError, OSError) as error:
-                log.error("no further run: %s", error)
-                self.error = str(error)
-
-        self._swap = threading.Thread(target=swap, name="change-run", daemon=True)
-        self._swap.start()
-        return f"seed {config.seed}"
-
     def log_lines(self) -> Sequence[str]:
         lines = self._run.log_lines()
-        if self._log_path is None:
+        path = self._table.log_path
+        if path is None:
             return lines
         try:
-            with self._log_path.open("rb") as file:
+            with path.open("rb") as file:
                 file.seek(0, 2)
                 file.seek(max(0, file.tell() - LOG_TAIL))
                 tail = file.read().decode("utf-8", "replace").splitlines()[-200:]
         except OSError:
             tail = []
-        return [f"log {self._log_path}", *tail, *lines]
+        return [f"log {path}", *tail, *lines]
 
     def close(self) -> None:
-        """End the run that is on, and one that was just being started."""
-        if self._swap is not None:
-            self._swap.join(30.0)
-            if self._fresh is not None:
-                self._fresh.close()
-        self._run.close()
-        self.record_failure = self.record_failure or self._run.record_failure
+        """End all that is on, and what was just being started."""
+        self._table.close()

@@ -7,7 +7,7 @@ import os
 import time
 from pathlib import Path
 
-__all__ = ["default_recording", "intruder", "log_file", "replay_folder"]
+__all__ = ["default_recording", "intruder", "keep_taught", "log_file", "replay_folder", "was_taught"]
 
 PACKAGES = ("games", "replays", "workers")
 
@@ -24,6 +24,30 @@ def log_file() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_log_dir("rtdesk", appauthor=False)) / "rtdesk.log"
+
+
+def _taught_file() -> Path:
+    return replay_folder().parent / "taught"
+
+
+def was_taught(game: str) -> bool:
+    """Whether a person has been shown the rules of a game here before."""
+    try:
+        return game in _taught_file().read_text(encoding="utf-8").split("\n")
+    except (OSError, ValueError):
+        return False
+
+
+def keep_taught(game: str) -> None:
+    """Remember it. Where nothing can be written the rules are simply shown again."""
+    if was_taught(game):
+        return
+    try:
+        _taught_file().parent.mkdir(parents=True, exist_ok=True)
+        with _taught_file().open("a", encoding="utf-8") as file:
+            file.write(f"{game}\n")
+    except OSError:
+        return
 
 
 def default_recording(game: str, load: str, seed: int, agent: str) -> str:

@@ -67,6 +67,8 @@ class Actions:
             return False
         if action in ("close", "pick"):
             return bool(self._card) and (action == "close" or self._card == "find")
+        if action in ("begin", "over"):
+            return self._card == ("rules" if action == "begin" else "result")
         if self._card == "find":
             return action in ("find", "leave")
         return not (self._card and action in ("move", "digit", "jump"))
@@ -120,9 +122,23 @@ class Actions:
             self._open("result")
         self._ask(what)
 
-    def action_move(self, letter: str) -> None:
+    def action_move(self, letter: str, hand: int = 0) -> None:
+        """A person's move; `hand` is 1 for the second person's half of the keyboard."""
         if letter in self._human:
-            self._ask("key", letter)
+            self._ask("key", f"{letter}/{hand}" if hand else letter)
+
+    def action_over(self, what: str) -> None:
+        """What the result card offers a person, whose letters are keys of the game otherwise."""
+        if what == "quit":
+            self._leave(0)
+        else:
+            self._again(what)
+
+    def action_rules(self) -> None:
+        self._open("rules")
+
+    def action_begin(self) -> None:
+        self._open("rules")
 
     def action_tick(self, count: int) -> None:
         if self._status.mode == "replay":

@@ -36,6 +36,7 @@ from rtdesk.tui.keys import bindings, foot_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
 from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
+from rtdesk.tui.person import rules_card
 from rtdesk.tui.rows import Rows
 from rtdesk.tui.runs import Row
 from rtdesk.tui.scene import PART
@@ -129,10 +130,12 @@ class DeskApp(Actions, App[None]):
         self._parts: dict[str, Rows] = {}
         self._beating: asyncio.Handle | None = None
         self._human = next((one.status.human for one in self.sources if one.status.human), ())
+        self._people = max(one.status.people for one in self.sources) or bool(self._human)
+        self._paused_for_card = False
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
-        self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human)])
+        self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human, self._people)])
 
     @property
     def state(self) -> ViewState:
@@ -261,6 +264,8 @@ class DeskApp(Actions, App[None]):
         self._seen_notes = self.state.noted
         if self._notice and now_ns > self._notice_until:
             self._notice, self._stale = "", True
+        if self._status.reading and not self._card:
+            self._open("rules")
         if not self._result_seen and self._status.mode == "live" and all(run.state.end is not None for run in self._sides):
             self._result_seen = True
             self._open("result")
@@ -344,7 +349,7 @@ class DeskApp(Actions, App[None]):
             # The pace is rounded, so that its last digit does not repaint the column every frame.
             pace = tuple(f"{value:.0e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
             return (
-                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
+                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, view.status.count, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
             )  # fmt: skip
         return None
 
@@ -360,7 +365,7 @@ class DeskApp(Actions, App[None]):
             anchors=self._anchors,
             notice=notice,
             prompts=self._prompts,
-            keys=foot_keys(self._human, replay=replay, paceable=status.paceable),
+            keys=foot_keys(self._human, replay=replay, paceable=status.paceable, people=self._people),
             jump=self._jump,
             memo=run.memo,
             dropped=self.dropped if self._held > 5 else 0,
@@ -382,12 +387,30 @@ class DeskApp(Actions, App[None]):
     # Cards.
 
     def _open(self, card: str) -> None:
-        self._card = "" if self._card == card else card
+        """Open a card, or close it if it is the one that is open. A person's game waits meanwhile, before its start as well."""
+        was, self._card = self._card, "" if self._card == card else card
+        if self._people and was != self._card:
+            self._hold_game(was, self._card)
         self._parts["card"].set_class(bool(self._card), "open")
         self._parts["card"].drop()
         self._soon()
         self.draw()
         self._lay_out()
+
+    def _hold_game(self, was: str, now: str) -> None:
+        play = self._status.play
+        if now and not was:
+            if self._status.count:
+                self._ask("read")
+            elif play == "playing" and now != "result":
+                self._paused_for_card = True
+                self._ask("pause")
+        elif not now:
+            if self._status.reading:
+                self._ask("begin")
+            elif self._paused_for_card and play == "paused":
+                self._ask("pause")
+            self._paused_for_card = False
 
     def _draw_card(self, view: View, layout: Layout) -> None:
         room = layout.parts["planner"].height + layout.parts["reactor"].height
@@ -397,6 +420,8 @@ class DeskApp(Actions, App[None]):
             pass
         elif self._card == "help":
             rows = help_card(self.state, view, self.look, width)
+        elif self._card == "rules":
+            rows = rules_card(self.state, view, self.look, width)
         elif self._card == "find":
             rows = find_card(view, self.look, width)
         elif self._card == "result":

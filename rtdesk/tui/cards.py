@@ -13,7 +13,7 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit, last_rows
 
-__all__ = ["card_rect", "find_card", "help_card", "log_card", "result_card"]
+__all__ = ["card_rect", "find_card", "framed", "help_card", "log_card", "result_card"]
 
 
 def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
@@ -24,13 +24,14 @@ def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
         height = min(max(6, (bottom - top) * 2 // 3), bottom - top)
         return Rect(planner.x, bottom - height, planner.width or reactor.width, height)
     area = planner if planner.height else reactor
-    left, room = (0, layout.width) if kind == "help" or not area.height else (area.x, area.width)
+    left, room = (0, layout.width) if kind in ("help", "rules") or not area.height else (area.x, area.width)
     # As wide as what it covers: slivers of text at its sides would only disturb.
     height = min(rows, bottom - top)
     return Rect(left, top + (bottom - top - height) // 2, room, height)
 
 
-def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *, foot: str = "Esc closes", voice: str = "") -> list[Row]:
+def framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *, foot: str = "Esc closes", voice: str = "") -> list[Row]:
+    """Return a card: a heading rule, and rows with a bar at their left."""
     bar: Run = (look.signs.bar, look.voice[voice] if voice else look.bright)
     rows = [blank(width, look), rule(look, voice, title, (), foot, width)]
     for line in ((), *body, ()):
@@ -40,7 +41,7 @@ def _framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *
 
 def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
     """Return the keys in two columns, the signs, and what the board's game is about."""
-    human = bool(view.status.human)
+    human = view.status.played
     half = (width - 4) // 2
     cells_of = [(command.playing_label if human else command.label, command.help) for command in COMMANDS if command.help not in ("and back", "and forward")]
     middle = -(-len(cells_of) // 2)
@@ -58,7 +59,7 @@ def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]
         body.append([])
         body.append([(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)])
         body += [[(line, look.dim)] for line in view.spec.help]
-    return _framed("help", body, look, width)
+    return framed("help", body, look, width)
 
 
 def find_card(view: View, look: Look, width: int) -> list[Row]:
@@ -70,7 +71,7 @@ def find_card(view: View, look: Look, width: int) -> list[Row]:
         voice = {"default": "default", "late": "default", "fault": "default", "bookmark": "person", "stale": "planner"}.get(kind, "")
         sign = look.signs.marks.get(kind, " ")
         body.append([(f"{key}  ", look.bright), (f"{sign} ", look.strong[voice] if voice else look.bright), (words, look.text)])
-    return _framed("find", body, look, width)
+    return framed("find", body, look, width)
 
 
 def log_card(lines: Sequence[str], look: Look, width: int, height: int) -> list[Row]:
@@ -99,13 +100,13 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
     body.append([])
     reason = {"goal": "reached its goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "was ended by hand", "fault": "was ended by a fault"}
     done = state.done_reason or "?"
-    who = one_line(header.agent, 30) if header is not None else "the agent"
+    who = "the agent" if header is None else "you" if header.agent == "human" else one_line(header.agent, 30)
     ticks = totals.ticks if totals is not None else state.steps
     body.append([(f"{who} ", look.bright), (f"{reason.get(done, done)} after {ticks} ticks", look.text)])
     body += _where_time_went(state, look)
     body.append([])
     body.append([(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit", look.dim), ("      Esc looks at the board", look.faint)])
-    return _framed("result", body, look, width, foot="")
+    return framed("result", body, look, width, foot="")
 
 
 def _gauge(share: float, look: Look, width: int) -> list[Run]:

@@ -69,18 +69,32 @@ FIND = (
 """(key, kind of event, in words) of the find card."""
 
 _MOVES = {"U": "up,w,k", "D": "down,s,j", "L": "left,a,h", "R": "right,d,l", "I": "enter,e", "S": "space"}
+# The two halves of the keyboard, where two people play.
+_HALVES = ({"U": "w", "D": "s", "L": "a", "R": "d", "I": "e", "S": "x"}, {"U": "up", "D": "down", "L": "left", "R": "right", "I": "enter", "S": "full_stop"})
+# Where nobody walks sideways, those keys stay: that is what a hand does there.
+_SIDEWAYS = ("L", "R")
 
 
-def moves(letters: tuple[str, ...]) -> dict[str, str]:
-    """Return letter -> keys for the letters a person may play."""
-    return {letter: _MOVES.get(letter, letter.lower()) for letter in letters}
+def moves(letters: tuple[str, ...], half: int | None = None) -> dict[str, str]:
+    """Return letter -> keys for the letters a person may play; `half` is 0 or 1 where two share the keyboard."""
+    table = _MOVES if half is None else _HALVES[half]
+    found = {letter: table.get(letter, letter.lower()) for letter in letters}
+    if "S" in found and not any(letter in found for letter in _SIDEWAYS):
+        found["S"] = ",".join((found["S"], *(table[letter] for letter in _SIDEWAYS)))
+    return found
 
 
-def bindings(human: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """Return (keys, action, description) of everything that can be pressed."""
+def bindings(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, str]]:
+    """Return (keys, action, description) of everything that can be pressed; `people` is how many play, if anybody does."""
     found = [(command.playing if human else command.keys, command.action, command.help) for command in COMMANDS]
-    for letter, keys in moves(human).items():
-        found.append((keys, f"move('{letter}')", f"play {letter}"))
+    halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
+    for half in halves:
+        for letter, keys in moves(human, half).items():
+            found.append((keys, f"move('{letter}', {half})" if half else f"move('{letter}')", f"play {letter}"))
+    if human:
+        found += [("question_mark", "rules", "how this game is played"), ("enter,space", "begin", "start")]
+        # When the game is over these letters are free, and the card that is shown then names them.
+        found += [("r", "over('restart')", "again"), ("n", "over('next-seed')", "next seed"), ("q", "over('quit')", "quit")]
     if not human:
         found += [(str(digit), f"digit('{digit}')", "tick to go to") for digit in range(10)]
         found += [("enter,g", "jump", "go to the tick typed"), ("backspace", "digit('')", ""), ("left", "tick(-1)", "a tick back"), ("right", "tick(1)", "a tick on")]
@@ -89,14 +103,17 @@ def bindings(human: tuple[str, ...]) -> list[tuple[str, str, str]]:
     return found
 
 
-def foot_keys(human: tuple[str, ...], *, replay: bool, paceable: bool) -> tuple[tuple[str, str], ...]:
+def foot_keys(human: tuple[str, ...], *, replay: bool, paceable: bool, people: int = 1) -> tuple[tuple[str, str], ...]:
     """Return (key, word) for the foot; help and quit last."""
     if human:
         said = "".join(letter for letter in human if letter in "UDLR")
-        first = [("arrows", "move")] if said else []
+        first: list[tuple[str, str]] = []
+        if said:
+            first = [("wasd", "first"), ("arrows", "second")] if people > 1 else [("arrows", "move")]
         if "I" in human:
-            first.append(("Enter", "interact"))
-        return (*first, ("F2", "pause"), ("^b", "mark"), ("F1", "help"), ("^q", "quit"))
+            first.append(("e, Enter" if people > 1 else "Enter", "interact"))
+        pace = (("F8 F9", "speed"),) if paceable else ()
+        return (*first, ("F2", "pause"), *pace, ("^r", "again"), ("^b", "mark"), ("?", "rules"), ("F1", "help"), ("^q", "quit"))
     pace = (("[ ]", "slow"), ("+ -", "speed")) if paceable else ()
     if replay:
         return (("space", "play"), ("◀ ▶", "tick"), *pace, ("0-9 g", "go to"), ("m", "mark"), ("/", "find"), ("?", "help"), ("q", "quit"))

@@ -42,7 +42,20 @@ class Window(NamedTuple):
 
 
 def window(state: ViewState, view: View) -> Window | None:
-    """Return the running tick's window, or None before the first tick or where nothing is budgeted."""
+    """Return the running tick's window, or None before the first tick or where nothing is budgeted.
+
+    Where a person plays, paced tokens are told in seconds: that is what hands have.
+    """
+    span = _window(state, view)
+    rate = view.status.rate
+    if span is None or span.unit != "tokens" or not (view.status.played and rate and span.total):
+        return span
+    each = 1 / (rate * span.total)
+    wakes, answered = (None if value is None else value * each for value in (span.wakes, span.answered))
+    return Window(span.total * each, wakes, span.now * each, answered, "s")
+
+
+def _window(state: ViewState, view: View) -> Window | None:
     status, answer = view.status, state.answer
     if state.start_at is not None and state.end_at is not None:
         start = state.start_at
@@ -104,7 +117,7 @@ def _labels(state: ViewState, span: Window, look: Look, inner: int, width: int) 
     if span.unit == "tokens":
         number, rest = f"{int(span.left):>7,}", f" of {int(span.total):,} tokens left"
     else:
-        number, rest = f"{span.left:>6.2f}", f" of {span.total:.1f} s left"
+        number, rest = f"{span.left:>6.2f}", f" of {span.total:.{1 if span.total >= 1 else 2}f} s left"
     runs: list[Run] = [(number, look.bright), (rest, look.dim)]
     at = len(number) + len(rest)
     for text, style, start in _marks(state, span, look, inner, width, at + 2):

@@ -48,6 +48,8 @@ def person_pane(state: ViewState, view: View, look: Look, width: int, height: in
     rows = [rule(look, "person", one_line(title, 24), notes, f"{state.keys:>5,} keys" if human or state.keys else "", width)]
     if human or state.keys:
         word: list[Run] = [(f" {state.key} ", look.chip["person"]), ("  in force for this tick", look.text)] if state.key else [(" none in this tick", look.dim)]
+        if view.status.count:
+            word = [(f" {view.status.count} ", look.chip["person"]), ("  get ready", look.text)]
         rows.append(_pin(look, "person", "key", word, width))
     body: list[list[Run]] = [[]]
     if view.spec is not None:

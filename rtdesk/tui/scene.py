@@ -19,6 +19,7 @@ from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
 from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
+from rtdesk.tui.person import count_row
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.views import View
 
@@ -71,6 +72,8 @@ def _running(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
     word = {"playing": status.mode, "paused": "paused", "waiting": "waiting", "ended": "ended"}.get(play, play)
     if status.mode == "replay":
         word = "replay" if play == "playing" else play
+    if status.count:
+        word = f"starts in {status.count}"
     runs += [(sign + " ", look.dim), (f"{word:<6}", look.bright)]
     speed = ""
     if status.mode == "replay":
@@ -193,6 +196,10 @@ def overlay(state: ViewState, view: View) -> Overlay:
 def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
     answer, last = state.answer, state.last
+    if view.status.count:
+        return count_row(view, look, width)
+    if state.key and state.steps <= state.tick and (last is None or last.tick < state.tick):
+        return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  at the tick's end", look.dim)), width, look)
     span = window(state, view)
     if answer is not None and answer.letter and (last is None or last.tick < state.tick):
         note = {True: "plan agrees", False: "not the plan's", None: "no plan line"}[answer.agrees]

@@ -11,7 +11,8 @@ jump in a recording). The screen folds what it is given and knows nothing of pro
     slow      down, up     slow motion: four times slower, down to a token a frame; and back
     bookmark  note         mark this tick
     restart, next-seed     live: start again; the answer is empty where it cannot be done
-    key       letter       a person's move
+    key       letter       a person's move; `letter/1` from the second person's half of the keyboard
+    begin, read            a person has read the rules, so the start need not wait; or reads them once more before it
     jump      tick         recordings: go there; also `tick` with +n or -n, `home`, `end`
     find      kind         recordings: next tick with an event of that kind ("" is any), a leading - searches back
     quit

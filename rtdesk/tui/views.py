@@ -30,13 +30,24 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     ticks: int | None = None
     """How many ticks there are, or can be."""
     human: tuple[str, ...] = ()
-    """Letters a person may play; empty when nobody at this desk plays."""
+    """Letters a person may play here; empty when nobody does."""
+    people: int = 0
+    """How many people play at this keyboard, here or on another side of the match; with two each has half of it."""
+    reading: bool = False
+    """The start waits for the person to have read the rules; the command `begin` says so."""
+    count: int = 0
+    """Seconds to the start, while they are counted down."""
     paceable: bool = True
     """Whether speed can be changed: not in wall time."""
     title: str = ""
     """Name of the file, for a replay."""
     note: str = ""
     """One line the source wants shown."""
+
+    @property
+    def played(self) -> bool:
+        """Whether anybody at this keyboard plays."""
+        return bool(self.human or self.people)
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):

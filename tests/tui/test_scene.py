@@ -296,7 +296,8 @@ def test_a_person_sees_the_key_in_force_and_the_rules() -> None:
     assert " R   in force for this tick" in shown
     assert "Eat apples" in shown
     assert "the board in words" in shown
-    assert "budget" in parts["meter"][2] or "tokens left" in parts["meter"][2]
+    # A person has seconds, not tokens.
+    assert " s left" in parts["meter"][2]
 
 
 def test_cards_say_how_it_went_and_what_the_keys_do() -> None:

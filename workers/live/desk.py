@@ -50,9 +50,9 @@ SLACK_NS = 1_000_000_000
 class LiveRun:
     """One live episode. `start()`, then `poll()` for events and `command()` for wishes; `close()` always.
 
-    With `held` the episode begins when `go(START, t_ns)` says so. With `match` it is one side of several, and in token time each of its
-    ticks ends when `go(tick)` says so (see `workers.live.match`). `jitter` is for tests: every process sleeps up to so many seconds at
-    random in every wait.
+    With `held` the episode begins when `go(START, t_ns)` says so. With `together` each tick ends, in token time, when `go(tick)` says so
+    (see `workers.live.match`). `match` is for the header. `jitter` is for tests: every process sleeps up to so many seconds at random in
+    every wait.
     """
 
     def __init__(
@@ -63,6 +63,7 @@ class LiveRun:
         meas: dict[str, Any] | None = None,
         log_queue: Any = None,
         held: bool = False,
+        together: bool = False,
         match: ev.Match | None = None,
         jitter: float = 0.0,
     ) -> None:
@@ -80,7 +81,7 @@ class LiveRun:
         """The tick at whose end it waits for `go`; START before the beginning, None while it is under way."""
         self.pace: Pace | None = None
         """How virtual time runs now, in token time; None where nothing is paced."""
-        self._held = held
+        self._held, self._together = held, together
         self.end: ev.End | None = None
         self.failure: str | None = None
         """Why the run cannot go on, in one sentence; None while it can."""
@@ -134,7 +135,7 @@ class LiveRun:
                 kernel_watch=kernel_watch,
                 jitter=self._jitter,
                 held=self._held,
-                together=self.header.match is not None,
+                together=self._together,
             )
             return self._board.for_child(part.role), orders
 

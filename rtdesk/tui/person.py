@@ -1,0 +1,76 @@
+"""What a person who plays is shown: the game's rules on a card, and the count before the start. Pure, like the rest of the scene."""
+
+from __future__ import annotations
+
+from games.base import GameSpec
+from replays.reduce import ViewState
+from rtdesk.tui.cards import framed
+from rtdesk.tui.keys import moves
+from rtdesk.tui.looks import Look
+from rtdesk.tui.runs import Row, Run, finish
+from rtdesk.tui.views import View
+from rtdesk.tui.wrap import wrap
+
+__all__ = ["count_row", "rules_card"]
+
+_NAMES = {"up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "Enter", "space": "Space", "full_stop": "."}
+_PLAIN = {"up": "up", "down": "down", "left": "left", "right": "right"}
+
+
+def rules_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+    """Return how the game is played: goal and rules, what no key does, which key is which."""
+    spec = view.spec
+    if spec is None:
+        return framed("how to play", [[("the game's rules are not known here", look.dim)]], look, width)
+    body: list[list[Run]] = [[(line.text, look.bright)] for line in wrap(spec.summary, 0, len(spec.summary), width - 6)]
+    body += [[(line, look.text)] for line in _rules(spec)]
+    body.append([("No key in a tick: ", look.text), (_default_words(state, spec), look.strong["default"]), (". The last key in a tick counts.", look.text)])
+    body += _key_rows(spec, look, width - 6, people=view.status.people)
+    start = view.status.reading or view.status.count > 0
+    return framed(f"how to play {spec.title}", body, look, width, foot="Enter or Space starts" if start else "Enter goes on", voice="person")
+
+
+def _rules(spec: GameSpec) -> list[str]:
+    """The game's own lines; those on keys are left out, for the card has its own."""
+    lines: list[str] = []
+    keys = False
+    for line in spec.help:
+        keys = keys or line.startswith("Keys:")
+        if not keys:
+            lines.append(line)
+    return lines
+
+
+def _default_words(state: ViewState, spec: GameSpec) -> str:
+    given = state.header.options.get("default-action") if state.header is not None else None
+    letter = str(given or spec.default_action)[:8]
+    word = dict(spec.letters).get(letter)
+    return f"{word} ({letter})" if word else f"the game's own default ({letter})"
+
+
+def _key_rows(spec: GameSpec, look: Look, width: int, *, people: int) -> list[list[Run]]:
+    rows: list[list[Run]] = []
+    halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
+    for half in halves:
+        runs: list[Run] = [(("first   " if half == 0 else "second  ") if half is not None else "", look.strong["person"])]
+        used = len(runs[0][0])
+        for letter, keys in moves(spec.legal_actions, half).items():
+            names = " ".join(_name(key, look) for key in keys.split(","))
+            word = dict(spec.letters).get(letter, letter)
+            if used + len(names) + len(word) + 4 > width and len(runs) > 1:
+                rows.append(runs)
+                runs, used = [("        " if half is not None else "", look.dim)], 8 if half is not None else 0
+            runs += [(names, look.key), (f" {word}   ", look.dim)]
+            used += len(names) + len(word) + 4
+        rows.append(runs)
+    return rows
+
+
+def _name(key: str, look: Look) -> str:
+    return (_PLAIN if look.signs.ascii else _NAMES).get(key, _NAMES.get(key, key))
+
+
+def count_row(view: View, look: Look, width: int) -> Row:
+    """Return the count before the start, for the row that says who decides."""
+    left = view.status.count
+    return finish(((" ", look.base), (f" {left} ", look.chip["person"]), (" get ready", look.strong["person"])), width, look)
