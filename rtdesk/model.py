@@ -13,7 +13,7 @@ from workers.errors import BackendError, ConfigError
 
 if TYPE_CHECKING:
     from workers.backends.openai import Backend
-    from workers.backends.openai.stream import Heard
+    from workers.backends.openai.heard import Heard
 
 __all__ = ["model"]
 
@@ -74,7 +74,7 @@ def print_line(text: str) -> None:
 
 
 def _ask(backend: Backend, prompt: str, **options: Any) -> Heard:
-    from workers.backends.openai.stream import hear
+    from workers.backends.openai.heard import hear
 
     return hear(backend.ask(prompt, **options))
 
@@ -153,7 +153,7 @@ def _probe_keys() -> dict[str, Any]:
 
 def probe(backend: Backend) -> dict[str, Any]:
     """Ask an endpoint a few short things; return what it does. An error of the first question ends it."""
-    from workers.backends.openai.stream import hear
+    from workers.backends.openai.heard import hear
 
     out = _probe_keys()
     began = time.perf_counter()

@@ -15,12 +15,12 @@ from model_kit import STREAMS, Asked, ModelServer, Say
 
 from workers.backends.openai import Backend
 from workers.backends.openai.deltas import Answer
+from workers.backends.openai.heard import Heard, hear
 from workers.backends.openai.meter import Meter
 from workers.backends.openai.request import chat_url
 from workers.backends.openai.retry import backoff_s, delay_s
 from workers.backends.openai.secret import Secret
 from workers.backends.openai.settings import Places
-from workers.backends.openai.stream import Heard, hear
 from workers.backends.openai.tags import RETURN
 from workers.backends.openai.usage import Usage
 

@@ -17,12 +17,12 @@ from model_kit import ModelServer, Say, delta, sse, usage
 from replays import events as ev
 from workers import backends
 from workers.backends.openai import Backend
+from workers.backends.openai.heard import hear
 from workers.backends.openai.profiles import PREFIX_MODES, PROFILES
 from workers.backends.openai.request import body, chat_url, is_loopback, models_url
 from workers.backends.openai.retry import Habits
 from workers.backends.openai.secret import Secret
 from workers.backends.openai.settings import Endpoint, Places, resolve
-from workers.backends.openai.stream import hear
 from workers.backends.openai.yamlfile import read_yaml
 from workers.errors import ConfigError
 

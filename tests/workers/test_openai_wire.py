@@ -18,8 +18,8 @@ from test_openai_cases import Skipping, read
 from workers.backends import Chunk, Finish
 from workers.backends.openai import Backend
 from workers.backends.openai.framing import Inflater
+from workers.backends.openai.heard import Heard, hear
 from workers.backends.openai.settings import Places
-from workers.backends.openai.stream import Heard, hear
 from workers.errors import BackendError
 
 NOBODY = Places(environ={}, folder=Path("/nowhere"))

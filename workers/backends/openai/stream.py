@@ -14,23 +14,22 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from workers.backends.base import Chunk, Finish, Item
 from workers.backends.openai.deltas import Answer, Trouble, one_line
+from workers.backends.openai.heard import StreamError
 from workers.backends.openai.meter import Meter
 from workers.backends.openai.refusal import hint, told
 from workers.backends.openai.request import body, headers
 from workers.backends.openai.retry import MAX_ATTEMPTS, Habits, delay_s, is_overflow, may_retry
 from workers.backends.openai.settings import Endpoint
-from workers.backends.openai.tags import RETURN
 from workers.backends.openai.usage import Charge
 from workers.backends.openai.wire import Broken, Hold, Line, Reply
-from workers.errors import BackendError
 
-__all__ = ["Heard", "Limits", "Stream", "StreamError", "hear"]
+__all__ = ["Limits", "Stream"]
 
 log = logging.getLogger(__name__)
 
@@ -50,17 +49,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     total_s: float = 3600.0
     """One request from its sending to its end."""
     attempts: int = MAX_ATTEMPTS
-
-
-class StreamError(BackendError):
-    """A stream that failed, with what it took until then."""
-
-    def __init__(self, message: str, *, kind: str, code: int | str | None, usage_tokens: int | None, meas: dict[str, Any]) -> None:
-        super().__init__(message, kind=kind)
-        self.code = code
-        """HTTP status, or the code of the server's error object."""
-        self.usage_tokens = usage_tokens
-        self.meas = meas
 
 
 class Stream:
@@ -366,37 +354,3 @@ class Stream:
         self._error = StreamError(message, kind=trouble.kind, code=trouble.code, usage_tokens=completion, meas=meas)
         self._over = True
         self._let_go()
-
-
-class Heard(NamedTuple):
-    """One answer, read to its end."""
-
-    reasoning: str
-    content: str
-    completion_tokens: int | None
-    """By the server's count; None if it never said."""
-    counted: int
-    """Tokens the clock was charged."""
-    meas: dict[str, Any]
-    error: StreamError | None
-
-
-def hear(items: Iterable[Item]) -> Heard:
-    """Read a stream to its end. What it raises as a StreamError is in the result, with the text so far."""
-    reasoning: list[str] = []
-    content: list[str] = []
-    counted = 0
-    try:
-        for item in items:
-            if isinstance(item, Finish):
-                return Heard("".join(reasoning), "".join(content), item.usage_tokens, counted, item.meas or {}, None)
-            if not isinstance(item, Chunk):
-                continue
-            counted += len(item.lens)
-            if item.strategy == RETURN:
-                reasoning, content = [*reasoning, *content], []
-            else:
-                (reasoning if item.channel == "reasoning" else content).append(item.text)
-    except StreamError as error:
-        return Heard("".join(reasoning), "".join(content), error.usage_tokens, counted, error.meas, error)
-    return Heard("".join(reasoning), "".join(content), None, counted, {}, None)
