@@ -108,7 +108,7 @@ def page_data(recording: Replay, span: Span) -> dict[str, Any]:
             if not said and isinstance(event, ev.Action | ev.End) and shown:
                 said = _said(state, maker, boards)
             if isinstance(event, ev.Event):
-                fold(state, event)  # type: ignore[arg-type]
+                fold(state, event)
         if shown:
             said = said or _said(state, maker, boards)
             ticks.append({"t": tick, **said, **_streams(events, state, limit), **_done(events, state, tick)})
