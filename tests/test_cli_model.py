@@ -162,7 +162,7 @@ def test_unreachable_server_ends_a_game_before_it_starts(capsys: pytest.CaptureF
     assert err.count("\n") == 1
 
 
-KEY = "sk-cli-0123456789abcdef"
+KEY = "sk-cli-Zq7vX2mKp9wTr4Lc"
 
 
 def leaks(data: bytes) -> bool:

@@ -20,7 +20,7 @@ from workers.stream import open_stream
 
 NOBODY = Places(environ={}, folder=Path("/nowhere"))
 TICKS = 3
-KEY = "sk-run-0123456789abcdef"
+KEY = "sk-run-Zq7vX2mKp9wTr4Lc"
 
 
 ASKS = Request(stream="planner", mode="think", game="snake", load="easy", tick=0, max_ticks=9, letters=(("U", "up"),), view={}, prompt="?")

@@ -26,7 +26,7 @@ from workers.backends.openai.settings import Endpoint, Places, resolve
 from workers.backends.openai.yamlfile import read_yaml
 from workers.errors import ConfigError
 
-KEY = "sk-live-0123456789abcdef"
+KEY = "sk-live-Zq7vX2mKp9wTr4Lc"
 
 
 def places(tmp_path: Path, environ: dict[str, str] | None = None, *, dotenv: str = "", config: str = "") -> Places:
