@@ -78,6 +78,8 @@ def test_info_counts_what_happened(tmp_path: Path, played: Played) -> None:
     assert found["bookmarks"] == [{"tick": 4, "note": "look ✓"}, {"tick": 14, "note": "look ✓"}, {"tick": 3, "note": "later"}]
     assert found["segments"] == 3
     assert found["tick_s"] == {"median": 1.0, "p90": 1.0}
+    assert found["streams"]["reactor"]["tpot_s"] == {"median": 0.01, "p90": 0.01}
+    assert found["reactor_use"] == {"streams": 20, "cut": 0, "p50": 16, "p90": 16, "p95": 16, "most": 16, "cdf": [[16, 1.0]]}
     assert (found["score"], found["raw_score"]) == (played.end.totals.score, played.end.totals.raw_score)
     assert found["done_reason"] == "ticks"
     assert found["warnings"] == []
@@ -148,6 +150,47 @@ def test_the_first_parting_of_each_kind_is_named(tmp_path: Path, played: Played)
     assert acted.field == "letter"
     assert seen.tick == state.tick + 1
     assert str(found.first).startswith("tick 0: text planner[")
+
+
+def test_what_differs_after_the_parting_is_counted(tmp_path: Path, played: Played) -> None:
+    found = compared(tmp_path, played, play(ticks=20, salt=1))
+    after = found.after
+    assert (after.tick, after.score, after.ticks) == (0, 0.0, 20)
+    assert after.differ["text"] == 20
+    assert 0 < after.differ["action"] <= 20
+    assert (after.a.raw_score, after.a.planner_tokens, after.a.faults) == (played.end.totals.raw_score, 20 * 48, 2)
+    assert after.a.done_reason == "ticks"
+    assert compared(tmp_path, played, play(ticks=20)).after is None
+
+
+def test_the_score_both_had_is_that_before_the_parting(tmp_path: Path, played: Played) -> None:
+    def other(event: ev.AnyEvent) -> ev.AnyEvent:
+        return msgspec.structs.replace(event, letter="Q") if isinstance(event, ev.Action) and event.tick == 15 else event
+
+    changed = played._replace(ticks=[(tick, [other(event) for event in events]) for tick, events in played.ticks])
+    found = compared(tmp_path, played, changed)
+    step = dict(played.ticks)[14][-1]
+    assert isinstance(step, ev.Step)
+    assert (found.after.tick, found.after.score, found.after.ticks, found.after.differ) == (15, step.score, 5, {"action": 1})
+
+
+def test_virtual_timing_that_differs_is_named_and_the_machines_pace_is_not(tmp_path: Path, played: Played) -> None:
+    def later(event: ev.AnyEvent) -> ev.AnyEvent:
+        if isinstance(event, ev.Generation) and event.phase == "end" and event.tick == 4:
+            return msgspec.structs.replace(event, at=(event.at or 0) - 3, clock_tokens=13)
+        return msgspec.structs.replace(event, t_ns=event.t_ns * 7)
+
+    changed = played._replace(ticks=[(tick, [later(event) for event in events]) for tick, events in played.ticks])
+    found = compared(tmp_path, played, changed)
+    assert set(found.firsts) == {"timing"}
+    assert (found.first.tick, found.first.field) == (4, "reactor generation 4 end.at")
+
+
+def test_a_fork_is_compared_from_where_it_begins(tmp_path: Path, played: Played) -> None:
+    child = played._replace(ticks=played.ticks[8:], header=msgspec.structs.replace(played.header, parent=ev.Parent(file="x", tick=8)))
+    found = compared(tmp_path, played, child)
+    assert found.same
+    assert found.ticks == (20, 12)
 
 
 def test_a_header_and_a_length_that_differ_are_named(tmp_path: Path, played: Played) -> None:
