@@ -210,12 +210,14 @@ class Answer(Event, frozen=True, tag="answer"):
     stream: str
     generation: int
     mode: str
-    """act or plan."""
+    """act, plan or program."""
     letters: list[str] | None = None
     turns: list[int] | None = None
     """For a plan: the turn of each letter."""
     why: str | None = None
     """Why there is none: none, truncated, invalid, fault."""
+    program: str | None = None
+    """For a program: its text."""
 
 
 class Action(Event, frozen=True, tag="action"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from games.base import Game
 from replays import events as ev
 from workers import agents
-from workers.agents import Choice, Decision
+from workers.agents import Choice, Decision, Ran
 from workers.budget import DynamicBudget
 from workers.cast import Cast
 from workers.config import Config
@@ -24,6 +24,9 @@ from workers.pace import Tempo
 from workers.rings import KIND_CHUNK, KIND_EVENT, Frame
 from workers.seats import Seats
 from workers.wire import START, Close, Command, Control, Death, Emitter, Go, GoAhead, Grant, Mark, Ready, Stand, read_control, read_event
+
+if TYPE_CHECKING:
+    from workers.programs import Programs
 
 __all__ = ["Conductor", "Want"]
 
@@ -43,10 +46,21 @@ class Want(NamedTuple):
 class Conductor:
     """Runs one episode of `game`. `tempo` is for runs on screen; without one nothing is paced until somebody pauses.
 
-    `together` is for one side of a match: in token time each tick waits for the desk's word before it ends.
+    `together` is for one side of a match: in token time each tick waits for the desk's word before it ends. `beat` is called now and then
+    while a policy program is waited for.
     """
 
-    def __init__(self, cast: Cast, game: Game, emitter: Emitter, *, header: ev.Episode, tempo: Tempo, together: bool = False) -> None:
+    def __init__(
+        self,
+        cast: Cast,
+        game: Game,
+        emitter: Emitter,
+        *,
+        header: ev.Episode,
+        tempo: Tempo,
+        together: bool = False,
+        beat: Callable[[], object] = lambda: None,
+    ) -> None:
         self._cast = cast
         self._config: Config = cast.config
         self._game = game
@@ -69,6 +83,7 @@ class Conductor:
         self._partner_rng = random.Random(f"{header.game}/{header.load}/{header.seed}/partner")
         self._answer: ev.Answer | None = None
         self._plan: ev.Answer | None = None
+        self._programs = _programs(self._config, game, beat) if shape.planner_programs else None
         self._asked_at = -1
         # The tick after the last reset: what was thought before it is void.
         self._since = 0
@@ -130,6 +145,9 @@ class Conductor:
             newer = self._plan is None or answer.generation >= self._plan.generation
             if answer.letters and newer and answer.generation >= self._since:
                 self._plan = answer
+        elif answer.mode == "program":
+            if self._programs is not None:
+                self._programs.take(answer)
         elif answer.generation == self._asked_at:
             # One for an earlier tick is dropped: that tick has been counted as late.
             self._answer = answer
@@ -338,9 +356,10 @@ class Conductor:
     def _step(self) -> str:
         """Apply the action, step the game, and return why the episode is over, or an empty string."""
         end = self._stamp(self.at + self._budget)
+        ran, failures = (None, []) if self._programs is None else self._programs.run(self._game.observe().view)
         letters = []
         for player, agent in self._agents.items():
-            decision = self._decide(player, agent)
+            decision = self._decide(player, agent, ran)
             letters.append(decision.letter)
             if player == 0:
                 self._defaults += decision.source == "default"
@@ -356,6 +375,9 @@ class Conductor:
                     generation=decision.generation,
                 )
             )
+        for failure in failures:
+            self._faults += 1
+            self._event(ev.Fault(tick=self.tick, at=end, component="program", what=failure.what, done=failure.done))
         self._hands.end(self._until_ns)
         # A second player's letter is for games that take one; `plan_episode` has seen to that.
         result = self._game.step(*letters)
@@ -381,7 +403,7 @@ class Conductor:
         )
         return reason
 
-    def _decide(self, player: int, agent: Any) -> Decision:
+    def _decide(self, player: int, agent: Any, ran: Ran | None) -> Decision:
         actor = "reactor" if self._cast.shape.reactor else "planner"
         seat = self.seats.get(actor) if player == 0 else None
         missing = "fault" if seat is not None and not seat.playing else "late" if self._wall and seat is not None else "none"
@@ -395,9 +417,15 @@ class Conductor:
                 rng=self._partner_rng if player else self._rng,
                 missing=missing,
                 key=self._hands.key(player),
+                program=None if player else ran,
             )
         )
         return decision
+
+    def close(self) -> None:
+        """Let go of what outlives an episode that was left in the middle: a policy program's process."""
+        if self._programs is not None:
+            self._programs.close()
 
     def totals(self) -> ev.Totals:
         """What the episode has come to so far."""
@@ -413,6 +441,13 @@ class Conductor:
             reactor_tokens=tokens.get("reactor", 0),
             faults=self._faults,
         )
+
+
+def _programs(config: Config, game: Game, beat: Callable[[], object]) -> Programs:
+    # Imported here because one agent in five needs processes of its own.
+    from workers.programs import Programs, call_seconds
+
+    return Programs(game.spec, call_s=call_seconds(config), beat=beat)
 
 
 def _score_in(snapshot: dict[str, Any]) -> float:

@@ -79,6 +79,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     planner_memory: bool = False
     guidance_limit: int | None = None
     """Tokens of the running trace the reactor is shown at most; its tail is kept."""
+    allow_code: bool = False
+    """Whether a program that the planner writes may be run."""
     default_action: str = ""
     stall_timeout_s: float = 120.0
     tpot_s: float | None = None
@@ -111,6 +113,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             "ticks": self.ticks,
             "stall-timeout": self.stall_timeout_s,
             **({"partner": self.partner} if self.partner is not None else {}),
+            **({"allow-code": True} if self.allow_code else {}),
             # In token time this is pace, which changes nothing that happens.
             **({"tpot": self.tpot_s} if self.clock == "wall" else {}),
         }
@@ -172,6 +175,7 @@ def plan_episode(
     tick_rate: float | None = None,
     start: Start | None = None,
     partner: str | None = None,
+    allow_code: bool = False,
 ) -> Config:
     """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run.
 
@@ -208,6 +212,7 @@ def plan_episode(
     if tick_rate is not None and not 0.001 <= tick_rate <= 1000:
         raise ConfigError(f"tick rate {tick_rate:g}/s is out of range; give 0.001/s to 1000/s, or max")
     thinkers = {role: given for role, given, there in (("planner", planner, shape.planner), ("reactor", reactor, shape.reactor)) if there}
+    _check_code(agent, shape, planner, spec.name, allowed=allow_code)
     models = {role: not _checked(given, spec.name, role).deterministic for role, given in thinkers.items()}
     return Config(
         game=game,
@@ -225,6 +230,8 @@ def plan_episode(
         dynamic_reactive_budget=dynamic_reactive_budget,
         planner_memory=models.get("planner", False) if planner_memory is None else planner_memory,
         guidance_limit=guidance_limit,
+        # What an agent without programs is allowed changes nothing.
+        allow_code=allow_code and shape.planner_programs,
         default_action=default,
         stall_timeout_s=parse_duration(stall_timeout, name="--stall-timeout"),
         tpot_s=None if tpot is None else parse_duration(tpot, name="--tpot"),
@@ -249,6 +256,20 @@ def _partner(game: str, given: str | None) -> str | None:
             f"partner {given!r} has to think, and only the agent beside it has thinkers; give --agent {given} --partner human, or --partner scripted"
         )
     return given
+
+
+def _check_code(agent: str, shape: agents.Shape, planner: str | Backend, game: str, *, allowed: bool) -> None:
+    """Raise ConfigError for an agent whose planner writes programs, unless that was asked for and can be done here."""
+    if not shape.planner_programs:
+        return
+    if not allowed:
+        raise ConfigError(f"agent {agent!r} runs programs that its planner writes, in a sandbox; add --allow-code if you want that (docs/code-agent.md)")
+    from workers.sandbox.host import supported
+
+    if not supported():
+        raise ConfigError(f"agent {agent!r} needs the process limits of Linux or macOS, which this system has not; use --agent planning")
+    if planner == "builtin":
+        _checked(planner, game, "code")
 
 
 def _whole(value: object, low: int, high: int) -> bool:

@@ -99,11 +99,12 @@ class PlannerCore:
         self._ended = False
         self._trace = Trace(tick.tick)
         earlier = self._memory
-        memory = memory_parts(earlier) if self._cast.config.planner_memory else ()
+        shape = self._cast.shape
+        memory = memory_parts(earlier, whole=shape.planner_programs) if self._cast.config.planner_memory else ()
         parts = self._cast.planner_prompt(tick.tick, memory)
         self._emit.event(ev.Generation(tick=tick.tick, at=self._stamp(), stream="planner", id=tick.tick, phase="start", prompt=parts))
         traces = {} if earlier is None else {earlier.generation: earlier.raw}
-        mode = "plan" if self._cast.shape.planner_answers else "think"
+        mode = "code" if shape.planner_programs else "plan" if shape.planner_answers else "think"
         request: Request = self._cast.request("planner", mode, tick, parts, traces=traces, memory=memory)
         self._stream = open_stream(self._backend, request, stall_s=self._cast.config.stall_timeout_s, wake=self._wake)
 
@@ -146,6 +147,8 @@ class PlannerCore:
             self._memory = self._trace
             if self._cast.shape.planner_answers:
                 self._answer(stream.finish)
+            if self._cast.shape.planner_programs:
+                self._program(stream.finish)
         self._end(stream.finish)
 
     def _answer(self, finish: str) -> None:
@@ -161,6 +164,27 @@ class PlannerCore:
                 letters=reading.letters,
                 turns=reading.turns,
                 why=reading.why,
+            )
+        )
+
+    def _program(self, finish: str) -> None:
+        # Imported here because one agent in five writes programs.
+        from workers.sandbox.check import read_program
+
+        reading = read_program(self._trace.content(), cut=finish == "length")
+        generation, tick = self._trace.generation, self._now_tick()
+        if reading.what:
+            what, done = f"program of turn {generation}: {reading.what}", "it is not used; an older one stays in force"
+            self._emit.event(ev.Fault(tick=tick, at=self._stamp(), component="planner", what=what, done=done))
+        self._emit.event(
+            ev.Answer(
+                tick=tick,
+                at=self._stamp(),
+                stream="planner",
+                generation=generation,
+                mode="program",
+                why=reading.why,
+                program=reading.source,
             )
         )
 

@@ -24,8 +24,8 @@ __all__ = ["Recording", "config_of", "file_id", "fork_start", "options_of", "own
 _MODEL = re.compile(r"[A-Za-z0-9][\w-]*/[\w.:/@+-]+")
 # Options that need a planner and a reactor, and are left out where a fork has not both.
 _PAIR = ("throughput", "dynamic_reactive_budget")
-# What says nothing of how an episode goes.
-_PACE = ("tick_rate",)
+# What says nothing of how an episode goes, and what only a person can allow.
+_UNASKED = ("tick_rate", "allow_code")
 
 
 class Recording(Protocol):
@@ -59,7 +59,7 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
     accepted = inspect.signature(plan_episode).parameters
     for option, value in header.options.items():
         name = option.replace("-", "_")
-        if name in _PACE or value is None or (name in _PAIR and not pair):
+        if name in _UNASKED or value is None or (name in _PAIR and not pair):
             continue
         if name not in accepted:
             raise ConfigError(f"the recording has an option this version does not know, {option!r}; use the rtdesk it was made with")
@@ -73,7 +73,11 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
 
 def config_of(header: ev.Episode, *, game: str | None = None, planner: Any = None, reactor: Any = None, start: Start | None = None) -> Config:
     """Return the settings an episode was played with. Raises ConfigError, a sentence, if this installation cannot have them."""
-    return plan_episode(_game(header, game), **options_of(header, planner=planner, reactor=reactor), start=start)
+    options = options_of(header, planner=planner, reactor=reactor)
+    if agents.shape(options["agent"]).planner_programs:
+        # The programs come from our own thinker, or from one that the person named.
+        options["allow_code"] = planner is not None or options["planner"] == "builtin"
+    return plan_episode(_game(header, game), **options, start=start)
 
 
 def own_start(recording: Recording) -> Start | None:

@@ -169,6 +169,7 @@ class Stage:
             self._merger.number(self.end)
 
     def close(self) -> None:
+        self.conductor.close()
         for core in (self._planner, self._reactor):
             if core is not None:
                 core.close()

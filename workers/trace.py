@@ -68,8 +68,8 @@ class Trace:
             offset += len(raw)
         return out
 
-    def conclusion(self) -> list[str | ev.Part]:
-        """The content channel if not empty, else the text from the last line that concludes; at most 1,024 tokens, cut at the front.
+    def conclusion(self, limit: int = CONCLUSION_TOKENS) -> list[str | ev.Part]:
+        """The content channel if not empty, else the text from the last line that concludes; at most `limit` tokens, cut at the front.
 
         Source: spec/token-clock section 2.
         """
@@ -91,7 +91,7 @@ class Trace:
                 tail.append(lengths.pop())
                 start -= tail[-1]
             spans = [(max(start, found[-1]), len(whole), tail[::-1])]
-        left = CONCLUSION_TOKENS
+        left = limit
         out: list[str | ev.Part] = []
         for start, upto, lengths in reversed(spans):
             kept = lengths[max(0, len(lengths) - left) :] if left else []
@@ -116,9 +116,9 @@ def guidance_parts(finished: Trace | None, running: Trace | None, *, kind: str, 
     return tuple(out)
 
 
-def memory_parts(finished: Trace | None) -> tuple[str | ev.Part, ...]:
-    """What the planner is reminded of: its own last conclusion, as a reference."""
-    conclusion = finished.conclusion() if finished is not None else []
+def memory_parts(finished: Trace | None, *, whole: bool = False) -> tuple[str | ev.Part, ...]:
+    """What the planner is reminded of: its own last conclusion, as a reference. `whole` is for one that makes no sense without its beginning."""
+    conclusion = finished.conclusion(finished.tokens if whole else CONCLUSION_TOKENS) if finished is not None else []
     if not conclusion or finished is None:
         return ()
     return (f"Your own last conclusion, made for turn {finished.generation}, as a reference:\n", *conclusion, "\n\n")

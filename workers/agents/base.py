@@ -9,7 +9,7 @@ import msgspec
 
 from replays import events as ev
 
-__all__ = ["Agent", "Asked", "Choice", "Decision", "Shape"]
+__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape"]
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,6 +19,8 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     reactor: bool = False
     planner_answers: bool = False
     """The planner's finished text is itself read as an answer (a plan by turn)."""
+    planner_programs: bool = False
+    """The planner's finished text is a program, which decides every tick from then on."""
 
 
 class Asked(NamedTuple):
@@ -30,6 +32,17 @@ class Asked(NamedTuple):
     """For a reactor: the planner's thinking, as parts, each already labelled with its turn."""
     memory: tuple[str | ev.Part, ...] = ()
     """For a planner: its own last conclusion, as parts."""
+
+
+class Ran(NamedTuple):
+    """What the program in force said in this tick."""
+
+    generation: int
+    """The planner's generation that wrote it."""
+    letter: str | None = None
+    """Its action; None if there is none."""
+    why: str | None = None
+    """Why there is none: fault, invalid."""
 
 
 class Choice(NamedTuple):
@@ -49,6 +62,8 @@ class Choice(NamedTuple):
     """Why there is no answer: none, fault, late."""
     key: str = ""
     """Letter of the person's key in force as the tick ends; empty without one."""
+    program: Ran | None = None
+    """What the program in force came to; None without one."""
 
 
 class Decision(NamedTuple):

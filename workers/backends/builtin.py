@@ -19,7 +19,7 @@ __all__ = ["Backend"]
 
 
 class Backend:
-    """Finds `workers.thinkers.<game>_planner` and `<game>_reactor` by the game's name."""
+    """Finds `workers.thinkers.<game>_planner`, `<game>_reactor` and, for planners that write programs, `<game>_code` by the game's name."""
 
     blocking = False
     info = ev.Backend(spec="builtin", title="builtin search", exact=True, deterministic=True)
@@ -29,13 +29,18 @@ class Backend:
             raise ConfigError(f"builtin:{rest} is unknown; builtin takes nothing behind it")
 
     def check(self, game: str, stream: str) -> None:
-        """Raise ConfigError if there is no builtin thinker for this game."""
+        """Raise ConfigError if there is no builtin thinker for this game. `stream` may also be `code`: a planner that writes programs."""
+        if stream == "code" and importlib.util.find_spec(f"workers.thinkers.{game}_code") is None:
+            raise ConfigError(f"there is no builtin writer of programs for game {game!r}; give one with --planner SPEC")
         if importlib.util.find_spec(f"workers.thinkers.{game}_{stream}") is None:
             raise ConfigError(f"there is no builtin {stream} for game {game!r}; give one with --{stream} SPEC")
 
     def stream(self, request: Request) -> Iterator[Item]:
-        module = importlib.import_module(f"workers.thinkers.{request.game}_{request.stream}")
-        if request.stream == "planner":
+        part = "code" if request.mode == "code" else request.stream
+        module = importlib.import_module(f"workers.thinkers.{request.game}_{part}")
+        if part == "code":
+            steps = module.write(request.view, load=request.load, max_ticks=request.max_ticks, memory=request.memory)
+        elif part == "planner":
             steps = module.plan(request.view, load=request.load, max_ticks=request.max_ticks, memory=request.memory)
         else:
             steps = module.react(request.view, request.guidance, load=request.load, max_ticks=request.max_ticks)

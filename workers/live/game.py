@@ -69,13 +69,18 @@ class Driver:
         meas = {**self._child.header.meas, "epoch_ns": self._emitter.epoch_ns}
         header = msgspec.structs.replace(self._child.header, meas=meas)
         tempo = Tempo(rate_of(self._config), tick_tokens=self._config.tick_budget_tokens)
-        conductor = Conductor(self._cast, self._game, self._emitter, header=header, tempo=tempo, together=self._child.together)
+        conductor = Conductor(
+            self._cast, self._game, self._emitter, header=header, tempo=tempo, together=self._child.together, beat=self._child.beat
+        )
         for seat in conductor.seats.values():
             seat.ready = 0
-        for want in conductor.run():
-            conductor.hear("desk", early)
-            early = []
-            self._fulfil(conductor, want)
+        try:
+            for want in conductor.run():
+                conductor.hear("desk", early)
+                early = []
+                self._fulfil(conductor, want)
+        finally:
+            conductor.close()
 
     def _gather(self) -> list[Frame] | None:
         """Wait until every thinker has written its ready mark; return what a person asked for meanwhile, or None if it is time to go."""
