@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from replays.compare import brief
+from replays.compare import Missing, brief
 from rtdesk.cli import Exit
 
 if TYPE_CHECKING:
@@ -163,7 +163,15 @@ def verify(
 
 
 def _divergence(found: Any) -> dict[str, Any] | None:
-    return None if found is None else {"tick": found.tick, "field": found.field, "recorded": found.recorded, "played": found.played}
+    if found is None:
+        return None
+    recorded, played = (None if value is Missing else value for value in (found.recorded, found.played))
+    return {"tick": found.tick, "field": found.field, "recorded": recorded, "played": played}
+
+
+def _nothing(value: object) -> object:
+    """What one side does not have is null in JSON."""
+    return None if value is Missing else str(value)
 
 
 def export(file: str, *, kind: str, output: str | None) -> int:
@@ -212,7 +220,7 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
 
         from replays.info import strict
 
-        print(json.dumps(strict({**msgspec.to_builtins(comparison), "same": comparison.same}), allow_nan=False))
+        print(json.dumps(strict({**msgspec.to_builtins(comparison, enc_hook=_nothing), "same": comparison.same}), allow_nan=False))
     elif comparison.same:
         print_plain(f"the same in all {comparison.ticks[0]} ticks")
     else:
