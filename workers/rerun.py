@@ -24,8 +24,8 @@ from workers.simulator import run_simulation
 __all__ = ["Rerun", "rerun"]
 
 _DROPPED = ("seq", "t_ns", "meas")
-# Which rtdesk it was and what it was forked from are not what happened.
-_ASIDE = (*_DROPPED, "versions", "parent", "match")
+# Which rtdesk it was and what it was forked from are not what happened; prompt texts are looked at by themselves.
+_ASIDE = (*_DROPPED, "versions", "parent", "match", "texts", "prompt_hash")
 # Fields that say which event of its kind an event is.
 _NAMES = {"stream", "phase", "id", "mode", "component", "what", "player"}
 
@@ -93,6 +93,8 @@ class _Comparison:
         self._found: Divergence | None = None
         self._why = ""
         self.over = not self._held
+        self.ended = True
+        """Whether the recording was compared to its end."""
         self._equal = 0
         self._reached = -1
 
@@ -106,6 +108,7 @@ class _Comparison:
         if not any(isinstance(event, ev.Step) for event in recorded):
             # Quit in the middle, or lost: how far each thinker had come by then depends on when.
             self._why = f"tick {tick} was not played to its end" if tick == self._last else f"the file lost part of tick {tick}"
+            self.ended = self.ended and tick != self._last
             self.over = tick == self._last
             return
         if not any(isinstance(event, ev.Tick) for event in recorded):
@@ -118,6 +121,7 @@ class _Comparison:
             return
         self.over = True
         failed = _failure(recorded, events)
+        self.ended = False
         if failed is not None:
             self._why = f"from tick {tick} on: {failed.component}: {failed.what}"
         else:
@@ -126,11 +130,16 @@ class _Comparison:
     def verdict(self, header: ev.Episode, end: ev.End) -> Rerun:
         """Say what was found, header and end included."""
         found = self._found
-        # The header tells what the thinkers were asked; where that differs, all else follows from it.
-        parting = _header_parting(self._recording.header, header)
+        recorded = self._recording.header
+        words = _words_parting(recorded, header)
+        if words is not None and found is None and not _reads(header):
+            self._why = self._why or f"the prompts are not this version's any more ({words.path.partition('[')[0]}); its thinkers do not read them"
+            words = None
+        parting = _header_parting(recorded, header) or words
         if parting is not None:
+            # The header tells what was played and what the thinkers were asked; where that differs, all else follows from it.
             found = Divergence(self._recording.ticks[0] if self._held else 0, *parting)
-        if found is None and not self._why and self._held:
+        if found is None and self.ended and self._held:
             found = self._ending(end)
         return Rerun(ticks=self._equal, divergence=found, why=self._why if self._held else "the recording holds no tick")
 
@@ -144,14 +153,24 @@ class _Comparison:
         return None if parting is None else Divergence(self._last, *parting)
 
 
+def _reads(header: ev.Episode) -> bool:
+    """Whether any thinker reads its prompt; the builtin ones read the observation as data."""
+    return any(backend.spec != "builtin" for backend in header.backends.values())
+
+
+def _words_parting(recorded: ev.Episode, played: ev.Episode) -> Parting | None:
+    """Return where the fixed prompt texts part."""
+    for name in dict.fromkeys((*recorded.texts, *played.texts)):
+        parting = text_parting(recorded.texts.get(name, ""), played.texts.get(name, ""), f"header.texts.{name}")
+        if parting is not None:
+            return parting
+    return None
+
+
 def _header_parting(recorded: ev.Episode, played: ev.Episode) -> Parting | None:
     one, other = ({name: value for name, value in _map(event).items() if name not in _ASIDE} for event in (recorded, played))
     # The same game by another name: whoever plays it again says which file it is.
     one["game"] = other["game"]
-    for name, text in one.get("texts", {}).items():
-        parting = text_parting(text, other.get("texts", {}).get(name, ""), f"header.texts.{name}")
-        if parting is not None:
-            return parting
     for side in (one, other):
         for backend in side.get("backends", {}).values():
             # How it is called, and where it was found, is not how it thinks.

@@ -89,14 +89,25 @@ def test_the_first_divergence_is_named_with_tick_field_and_both_values(what: str
     assert not found.same
 
 
-def test_a_prompt_that_was_changed_since_is_the_first_divergence(tmp_path: Path) -> None:
-    def other(event: ev.AnyEvent) -> ev.AnyEvent:
-        assert isinstance(event, ev.Episode)
-        return msgspec.structs.replace(event, texts={**event.texts, "planner": "You dance. " + event.texts["planner"]})
+def older_prompts(event: ev.AnyEvent) -> ev.AnyEvent:
+    assert isinstance(event, ev.Episode)
+    return msgspec.structs.replace(event, texts={**event.texts, "rules": "You dance. " + event.texts["rules"]}, prompt_hash="f" * 64)
 
-    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), header=other))
+
+def test_prompts_of_another_version_are_the_first_divergence_for_who_reads_them(tmp_path: Path) -> None:
+    script = tmp_path / "say.json"
+    script.write_text(json.dumps([{"tokens": 30, "chunks": [["\\boxed{B}", 9, "content"]]}]))
+    thinkers = {"planner": f"scripted:{script}", "reactor": f"scripted:{script}"}
+    found = again(write(tmp_path / "a.rtr", plan_episode("metronome", ticks=3, **thinkers), header=older_prompts), **thinkers)
     assert found.divergence is not None
-    assert found.divergence.field == "header.texts.planner[4:]"
+    assert found.divergence.field == "header.texts.rules[0:]"
+
+
+def test_prompts_of_another_version_are_a_remark_for_who_does_not_read_them(tmp_path: Path) -> None:
+    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), header=older_prompts))
+    assert found.divergence is None
+    assert found.ticks > 0
+    assert "header.texts.rules" in found.why
 
 
 def test_a_killed_thinker_is_no_divergence_and_ends_what_can_be_compared(tmp_path: Path) -> None:
