@@ -26,12 +26,12 @@ class Note(msgspec.Struct, frozen=True, omit_defaults=True):
 SOURCE = {"reactor": "r", "forced": "f", "plan": "p", "program": "g", "policy": "o", "human": "h", "default": "d"}
 """Who acted -> its character in `History.acted`."""
 
-MARK = {"score": "*", "died": "x", "reset": "v", "default": "!", "late": "l", "fault": "#", "bookmark": "b", "stale": "~", "cap": "."}
+MARK = {"score": "*", "died": "x", "reset": "v", "default": "!", "late": "l", "fault": "#", "bookmark": "b", "stale": "~", "cap": ".", "plan": "p"}
 """Kind of event -> its character in `History.marks`."""
 
 KIND = {mark: kind for kind, mark in MARK.items()}
 
-RANK = {"died": 9, "fault": 8, "reset": 7, "bookmark": 6, "score": 5, "late": 4, "default": 3, "stale": 1, "cap": 2}
+RANK = {"died": 9, "fault": 8, "reset": 7, "bookmark": 6, "score": 5, "late": 4, "default": 3, "stale": 1, "cap": 2, "plan": 0}
 """Which of two events of one tick its mark shows: the higher."""
 
 _WHY = {

@@ -330,7 +330,7 @@ def _answer(state: ViewState, event: Answer) -> None:
             state.plan = PlanLine(event.generation, steps)
             state.note(event.tick, "plan", f"plan of {len(steps)} moves in force, made for turn {event.generation}", "planner")
         else:
-            state.note(event.tick, "plan", f"no plan in that text: {event.why or 'none'}", "planner")
+            state.note(event.tick, "unread", f"no plan in that text: {event.why or 'none'}", "planner")
         return
     letter = letters[0] if letters else None
     reason = notes.reason(state.reactor.text[-4000:]) if letter else ""

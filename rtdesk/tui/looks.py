@@ -87,9 +87,9 @@ class Signs:
         self.slow = "~" if ascii else "≈"
         self.wait = "..." if ascii else "…"
         self.marks = (
-            {"score": "*", "died": "x", "reset": "<", "default": "!", "late": "l", "fault": "#", "bookmark": "b", "stale": "~", "cap": "|"}
+            {"score": "*", "died": "x", "reset": "<", "default": "!", "late": "l", "fault": "#", "bookmark": "b", "stale": "~", "cap": "|", "plan": "o"}
             if ascii
-            else {"score": "✱", "died": "✕", "reset": "↺", "default": "!", "late": "»", "fault": "‼", "bookmark": "⚑", "stale": "~", "cap": "┤"}
+            else {"score": "✱", "died": "✕", "reset": "↺", "default": "!", "late": "»", "fault": "‼", "bookmark": "⚑", "stale": "~", "cap": "┤", "plan": "∘"}
         )
 
 

@@ -1,67 +1,90 @@
-"""Play a recording as a source: pause, step, jump, speed; inside a tick tokens come at their instants, as they do live.
+"""Play a recording as a source: pause, step, jump, scrub, speed; inside a tick tokens come at their instants, as they do live.
 
 The one thing that surprises: a jump while paused goes to the *end* of the tick, with everything said and answered and nothing
 applied yet, because that is what one wants to read; while playing it goes to the tick's beginning.
+
+A place is a tick and a share of it, 0 to 1. Several recordings of one level move together: one leads, the others stand where it stands.
 """
 
 from __future__ import annotations
 
-import logging
+import math
 import time
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
 import msgspec
 
 from replays.annotate import annotate
-from replays.events import Action, AnyEvent, Bookmark, End, Segment, Step, Tick, Token
-from replays.notes import KIND
+from replays.events import Action, AnyEvent, Bookmark, End, Step
+from replays.notes import Note
 from replays.reader import Replay, open_replay
-from replays.reduce import ViewState, fold
+from replays.reduce import NOTES, ViewState
+from rtdesk.tui.prompts import Piece, rebuild
+from rtdesk.tui.released import TickPlay
+from rtdesk.tui.search import Hit, Search
 from rtdesk.tui.source import SPEEDS, Item, Pace, Source
-from rtdesk.tui.ticks import EventList, TickStore, cut, recorded_rate, tick_window
+from rtdesk.tui.states import States
+from rtdesk.tui.survey import Survey
+from rtdesk.tui.ticks import EventList, TickStore, cut, recorded_rate
 from rtdesk.tui.views import Overview, Status
 
 __all__ = ["EventList", "ListSource", "ReplaySource", "TickStore", "cut"]
-
-log = logging.getLogger(__name__)
 
 PAGE = 10
 """Ticks of a page."""
 MOST = 256
 """Ticks handed out by one poll at most; at 64 times a fast pace the rest waits for the next."""
+PLAY_NS = 8_000_000
+"""Time one poll may spend on playing, and as fast as it goes does spend."""
 SCAN_NS = 4_000_000
-"""Time one poll may spend on the overview of the whole file."""
+"""Time one poll may spend on reading the whole file for the timeline, or for a search."""
+NEAR = 4
+"""Ticks a follower plays through to where its leader stands, rather than jump."""
+FINE = 4096
+"""Parts of a tick in wall time that are scrubbed as if they were tokens."""
 
 
 class ReplaySource:
     """A source over a recording. Use `ReplaySource.open(path)`, or give it a store."""
 
-    def __init__(self, store: TickStore, *, title: str = "", mode: str = "replay", playing: bool = True, rate: float | None = None) -> None:
+    def __init__(
+        self,
+        store: TickStore,
+        *,
+        title: str = "",
+        mode: str = "replay",
+        playing: bool = True,
+        rate: float | None = None,
+        ticks: Sequence[int] | None = None,
+        lead: ReplaySource | None = None,
+    ) -> None:
+        """`ticks` are those to move over, where they are more than the recording's own; with a `lead` it goes where that one is."""
         self.store = store
         self.title = title
         self.mode = mode
         self.playing = playing
+        self.ticks: Sequence[int] = store.ticks if ticks is None else ticks
         self.normal = rate if rate is not None else recorded_rate(store.header)
         """Ticks a second at speed 1."""
         self.speed = 1.0
+        self.states = States(store)
+        self.survey = Survey(store, self.states, ticks=self.ticks[-1] + 1 if self.ticks else None)
+        self.search: Search | None = None
+        self.lead = lead
         self._pace = Pace(self.normal)
         self._place = -1
         # Index of the tick being played; -1 before the header is out.
-        self._share = 0.0
-        self._queue: list[Any] = []
+        self._play = TickPlay((), store.header)
+        self._base: tuple[int, ViewState] | None = None
+        # The state the tick in play began with, for going back inside it.
         self._then = 0
         self._out: list[Item] = []
         self._stop = False
-        self._window: tuple[float, float] | None = None
-        self._in_ns = False
-        self._scan: Iterator[None] | None = None
-        self._whole = ViewState()
-        self._known = 0
-        self._overview: Overview | None = None
-        self._bookmarks: list[tuple[int, str]] = []
+        self._wanted = 0
+        # Which way the next hit of a search is wanted; 0 while none is.
 
     @classmethod
     def open(cls, path: str | PathLike[str], *, playing: bool = True) -> ReplaySource:
@@ -73,44 +96,55 @@ class ReplaySource:
 
     @property
     def tick(self) -> int:
-        return self.store.ticks[self._place] if 0 <= self._place < len(self.store.ticks) else -1
+        return self.ticks[self._place] if 0 <= self._place < len(self.ticks) else -1
+
+    @property
+    def share(self) -> float:
+        """How much of the tick has passed, 0 to 1."""
+        return self._play.share
+
+    _share = share
 
     @property
     def ended(self) -> bool:
-        return not self.store.ticks or (self._place >= len(self.store.ticks) - 1 and not self._queue)
+        return not self.ticks or (self._place >= len(self.ticks) - 1 and self._play.over)
 
     @property
     def status(self) -> Status:
-        ticks = self.store.ticks
-        at = t_ns = None
-        if self._window is not None:
-            low, high = self._window
-            now = low + (high - low) * min(1.0, self._share)
-            at, t_ns = (None, int(now)) if self._in_ns else (now, None)
-        play = "ended" if self.ended else "playing" if self.playing else "paused"
-        known = (ticks[-1] + 1 if ticks else 0) if self.mode == "replay" else None
+        at, t_ns = self._play.instant
+        pacer = self.lead or self
+        play = "ended" if pacer.ended else "playing" if pacer.playing else "paused"
+        known = (self.ticks[-1] + 1 if self.ticks else 0) if self.mode == "replay" else None
+        rate = pacer._rate
         return Status(
-            mode=self.mode, play=play, rate=self._rate, speed=self._rate / self.normal, at=at, t_ns=t_ns, ticks=known, title=self.title
+            mode=self.mode, play=play, rate=rate, speed=rate / pacer.normal, at=at, t_ns=t_ns, ticks=known, title=self.title
         )  # fmt: skip
 
     @property
     def overview(self) -> Overview | None:
-        return self._overview if self.mode == "replay" else None
+        found = self.survey.overview if self.mode == "replay" else None
+        if found is not None and self.search is not None and self.search.ticks:
+            return self._with_hits(found)
+        return found
 
     def poll(self, now_ns: int) -> Sequence[Item]:
         passed = (now_ns - self._then) / 1e9 if self._then else 0.0
         self._then = now_ns
         if self._place < 0:
             self._begin()
+        if self.lead is not None:
+            self._follow(self.lead)
         elif self.playing and passed > 0:
             # A screen that was away does not make up for it.
             self._advance(min(passed, 1.0) * self._rate)
         if self.mode == "replay":
-            self._survey()
+            self._look_ahead()
         out, self._out = self._out, []
         return out
 
     def command(self, what: str, value: str = "") -> str:
+        if self.lead is not None:
+            return ""
         if what == "pause":
             if self.ended and not self.playing:
                 self._jump(0, 0.0)
@@ -121,10 +155,14 @@ class ReplaySource:
             return ""
         if what in ("faster", "slower", "slow"):
             return self._change_speed(what, value)
-        if what in ("jump", "tick", "home", "end"):
+        if what in ("jump", "tick", "home", "end", "place"):
             return self._go(what, value)
+        if what in ("scrub", "event"):
+            return self._creep(what, int(value))
         if what == "find":
             return self._find(value)
+        if what in ("search", "hit"):
+            return self._search(what, value)
         if what == "bookmark":
             return self._mark(value)
         return ""
@@ -138,6 +176,11 @@ class ReplaySource:
         if close is not None:
             close()
 
+    def prompt(self, state: ViewState, voice: str) -> list[Piece]:
+        """Return the prompt of the generation a stream stands in, rebuilt from its parts."""
+        stream = getattr(state, voice)
+        return rebuild(self.store, stream.prompt, tick=state.tick)
+
     # Playing.
 
     def _begin(self) -> None:
@@ -147,85 +190,65 @@ class ReplaySource:
     def _enter(self, place: int) -> None:
         """Stand at the beginning of a tick."""
         self._place = place
-        self._share = 0.0
-        ticks = self.store.ticks
-        self._queue = list(self.store.events(ticks[place])) if place < len(ticks) else []
-        self._window, self._in_ns = tick_window(self._queue, self.store.header)
-        self._release(0.0)
+        self._play = TickPlay(self._events(place), self.store.header)
+        self._base = None
+        self._out.extend(self._play.upto(0.0))
+
+    def _events(self, place: int) -> Sequence[Any]:
+        """Return the events of a tick, bookmarks appended later among them."""
+        if place >= len(self.ticks):
+            return ()
+        tick = self.ticks[place]
+        events = self.store.events(tick)
+        notes = self.survey.bookmarks.get(tick)
+        if not notes:
+            return events
+        end = next((i for i, event in enumerate(events) if isinstance(event, Action | Step | End)), len(events))
+        return [*events[:end], *(Bookmark(tick=tick, note=note) for note in notes), *events[end:]]
 
     def _advance(self, ticks: float) -> None:
+        until = time.monotonic_ns() + PLAY_NS
         for _ in range(MOST):
             if self.ended:
                 self.playing = self._stop = False
                 return
-            left = 1.0 - self._share
+            left = 1.0 - self._play.share
             if ticks < left:
-                self._share += ticks
-                self._release(self._share)
+                self._out.extend(self._play.upto(self._play.share + ticks))
                 return
             ticks -= left
-            self._share = 1.0
             # A single step ends with everything said and nothing applied, like a jump.
             if self._stop and left > 0:
-                self._release_said()
+                self._out.extend(self._play.upto(1.0))
                 self.playing = self._stop = False
                 return
-            self._out.extend(self._queue)
-            self._queue = []
-            if self._place < len(self.store.ticks) - 1:
+            self._out.extend(self._play.rest())
+            if self._place < len(self.ticks) - 1:
                 self._enter(self._place + 1)
+            if math.isinf(ticks) and time.monotonic_ns() > until:
+                return
 
-    def _release_said(self) -> None:
-        count = next((i for i, event in enumerate(self._queue) if isinstance(event, Action | Step | End)), len(self._queue))
-        self._out.extend(self._queue[:count])
-        self._queue = self._queue[count:]
-
-    def _release(self, share: float) -> None:
-        """Hand out the events of this tick up to the instant at `share` of it, a run of tokens cut where need be.
-
-        Planner and reactor speak at once but stand one after the other in the file, so each stream waits for itself only.
-        """
-        low, high = self._window or (0.0, 0.0)
-        now = low + (high - low) * share
-        held: list[Any] = []
-        waiting: set[str] = set()
-        for i, event in enumerate(self._queue):
-            if isinstance(event, Action | Step | End):
-                held += self._queue[i:]
-                break
-            stream = "planner" if isinstance(event, Segment) else getattr(event, "stream", "")
-            if stream in waiting:
-                held.append(event)
-                continue
-            due, rest = self._due(event, now)
-            if due is not None:
-                self._out.append(due)
-            if rest is not None:
-                held.append(rest)
-                waiting.add(stream)
-        self._queue = held
-
-    def _due(self, event: Any, now: float) -> tuple[Any, Any]:
-        """Return (what of an event is due, what is not), either None."""
-        if self._window is None or isinstance(event, Tick):
-            return event, None
-        if isinstance(event, Token):
-            if self._in_ns:
-                arrivals = event.meas.get("arrivals") or [[len(event.lens), event.t_ns]]
-                count = sum(tokens for tokens, t_ns in arrivals if t_ns <= now)
-            else:
-                count = int(now - event.at) + 1 if event.at is not None and now >= event.at else 0
-            if count >= len(event.lens):
-                return event, None
-            return cut(event, count) if count > 0 else (None, event)
-        instant = event.t_ns if self._in_ns else getattr(event, "at", None)
-        return (event, None) if instant is None or instant <= now else (None, event)
+    def _follow(self, lead: ReplaySource) -> None:
+        """Stand where the leader stands."""
+        place, share = lead._place, lead._play.share
+        if place < 0:
+            return
+        if self._place < place <= self._place + NEAR:
+            while self._place < place:
+                self._out.extend(self._play.rest())
+                self._enter(self._place + 1)
+        if self._place != place or share < self._play.share or (self._play.over and not lead._play.over):
+            self._jump(place, share, last=False)
+        elif share > self._play.share:
+            self._out.extend(self._play.upto(share))
+        if lead._play.over and not self._play.over:
+            self._out.extend(self._play.rest())
 
     # Moving about.
 
     @property
     def _budget(self) -> int | None:
-        return int(self._window[1] - self._window[0]) if self._window is not None and not self._in_ns else None
+        return self._play.budget
 
     @property
     def _rate(self) -> float:
@@ -233,6 +256,9 @@ class ReplaySource:
 
     def _change_speed(self, what: str, value: str) -> str:
         if what == "slow":
+            if math.isinf(self._pace.base):
+                self.speed = SPEEDS[-2]
+                self._pace.base = self.normal * self.speed
             self._pace.slow(value, self._budget)
         elif what == "faster" and self._pace.slowed:
             self._pace.slowed = 0
@@ -241,12 +267,15 @@ class ReplaySource:
             self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
             self._pace.base = self.normal * self.speed
         speed = self._rate / self.normal
+        if math.isinf(speed):
+            return "as fast as it goes"
         return f"speed {speed:g}x" if speed >= 0.1 else f"slow motion, {self._rate * (self._budget or 0):,.0f} tokens a second"
 
     def _go(self, what: str, value: str) -> str:
-        ticks = self.store.ticks
+        ticks = self.ticks
         if not ticks:
             return "the recording holds no tick"
+        share = 0.0 if self.playing and what != "end" else 1.0
         if what == "home":
             place = 0
         elif what == "end":
@@ -254,98 +283,177 @@ class ReplaySource:
         elif what == "tick":
             place = self._place + int(value)
         else:
-            place = max(0, bisect_right(ticks, int(value)) - 1)
-        self._jump(max(0, min(place, len(ticks) - 1)), 0.0 if self.playing and what != "end" else 1.0)
-        return ""
+            number, _, part = value.partition(" ")
+            place = max(0, bisect_right(ticks, int(number)) - 1)
+            if part:
+                self.playing, share = False, min(1.0, max(0.0, float(part)))
+        place = max(0, min(place, len(ticks) - 1))
+        self._jump(place, share, last=what != "place")
+        notes = self.survey.bookmarks.get(ticks[place])
+        return f"bookmark: {notes[-1]}" if notes and notes[-1] else ""
 
-    def _jump(self, place: int, share: float) -> None:
-        """Go to a tick: restate from the nearest keyframe before it and fold what lies between."""
-        ticks = self.store.ticks
+    def _jump(self, place: int, share: float, *, last: bool = True) -> None:
+        """Go to a place: restate from what is known before it. `last`: the end of the last tick is the end of everything."""
+        ticks = self.ticks
         if not ticks:
             return
-        state, start = ViewState(), 0
-        found = self.store.keyframe(ticks[place] - 1) if place > 0 else None
-        if found is not None:
-            try:
-                state, start = ViewState.from_map(found[1], self.store.header), bisect_right(ticks, found[0])
-            except (msgspec.ValidationError, TypeError, ValueError) as error:
-                # A keyframe of another version, or a damaged one: the events say everything it says.
-                log.info("keyframe of tick %s not usable, folding from the start: %s", found[0], error)
-        if start == 0:
-            fold(state, self.store.header)
-        for i in range(start, place):
-            for event in self.store.events(ticks[i]):
-                fold(state, event)
-        self._out = [state]
-        self._enter(place)
+        inside = place == self._place and self._play.share <= share and not self._play.over
+        if not inside:
+            if self._base is None or self._base[0] != place:
+                self._base = (place, self.states.before(ticks[place]))
+            base = self._base
+            self._out = [self._noted(base[1].copy(), ticks[place])]
+            self._enter(place)
+            self._base = base
         if share > 0:
-            self._share = 1.0
-            self._release_said()
-            if place == len(ticks) - 1:
-                self._out.extend(self._queue)
-                self._queue = []
+            self._out.extend(self._play.upto(share))
+            if share >= 1.0 and last and place == len(ticks) - 1:
+                self._out.extend(self._play.rest())
+
+    def _noted(self, state: ViewState, tick: int) -> ViewState:
+        """Add the bookmarks that were appended to the file for ticks before this one."""
+        for number in sorted(self.survey.bookmarks):
+            if number >= tick:
+                break
+            for note in self.survey.bookmarks[number]:
+                state.bookmarks = [*state.bookmarks, (number, note)]
+                insort(state.notes, Note(number, "bookmark", note or "bookmark", "person"), key=lambda one: one.tick)
+                state.noted += 1
+        del state.notes[: max(0, len(state.notes) - NOTES)]
+        return state
+
+    def _creep(self, what: str, count: int) -> str:
+        """Go on or back by tokens, or by events, across the borders of ticks."""
+        self.playing = False
+        if not self.ticks:
+            return "the recording holds no tick"
+        return self._by_event(count) if what == "event" else self._by_tokens(count)
+
+    def _by_tokens(self, count: int) -> str:
+        size = self._budget or FINE
+        at = round(self._play.share * size) + count
+        place, last = self._place, len(self.ticks) - 1
+        if at < 0 and place > 0:
+            self._jump(place - 1, 1.0)
+        elif at > size and place < last:
+            self._jump(place + 1, 0.0)
+        else:
+            self._jump(place, min(1.0, max(0.0, at / size)), last=False)
+        return ""
+
+    def _by_event(self, count: int) -> str:
+        place, share = self._place, self._play.share
+        stops = self._play.stops()
+        if count > 0:
+            found = next((stop for stop in stops if stop.share > share + 1e-9), None)
+            if found is None and place < len(self.ticks) - 1:
+                place, found = place + 1, TickPlay(self._events(place + 1), self.store.header).stops()[0]
+        else:
+            found = next((stop for stop in reversed(stops) if stop.share < share - 1e-9), None)
+            if found is None and place > 0:
+                place, found = place - 1, TickPlay(self._events(place - 1), self.store.header).stops()[-1]
+        if found is None:
+            return f"no event {'after' if count > 0 else 'before'} this one"
+        self._jump(place, found.share, last=False)
+        return f"tick {self.ticks[place]}: {found.what}"
 
     def _find(self, value: str) -> str:
         back, kind = value.startswith("-"), value.removeprefix("-")
-        whole = self._overview
-        if whole is None:
+        if self.survey.overview is None:
             return "still reading the recording"
-        ticks = self.store.ticks
-        order = range(self._place - 1, -1, -1) if back else range(self._place + 1, len(ticks))
-        for place in order:
-            mark = whole.marks[ticks[place] : ticks[place] + 1]
-            if KIND.get(mark, "") and (not kind or KIND[mark] == kind):
-                self.playing = False
-                self._jump(place, 1.0)
-                return f"tick {ticks[place]}: {KIND[mark]}"
-        return f"no {kind or 'event'} {'before' if back else 'after'} tick {self.tick}"
+        tick = self.survey.find(kind, self.tick, back=back)
+        if tick is None:
+            return f"no {kind or 'event'} {'before' if back else 'after'} tick {self.tick}"
+        self.playing = False
+        self._jump(bisect_left(self.ticks, tick), 1.0)
+        found = self.survey.kinds(tick)
+        notes = self.survey.bookmarks.get(tick, [])
+        words = kind or ", ".join(sorted(found))
+        return f"tick {tick}: {words}" + (f", {notes[-1]}" if kind == "bookmark" and notes and notes[-1] else "")
 
     def _mark(self, note: str) -> str:
         tick = max(0, self.tick)
-        self._out.append(Bookmark(tick=tick, note=note))
+        bookmark = Bookmark(tick=tick, note=note)
+        self._out.append(bookmark)
+        self.survey.add(bookmark)
         if isinstance(self.store, Replay):
             try:
-                annotate(self.store.path, [Bookmark(tick=tick, note=note)])
+                annotate(self.store.path, [bookmark])
             except (OSError, ValueError) as error:
                 return f"bookmark at tick {tick} is not kept: {error}"
         return f"bookmark at tick {tick}"
 
-    # The whole recording at a glance.
+    # Reading ahead: the whole recording at a glance, and looking for words in it.
 
-    def _survey(self) -> None:
-        if self._scan is None:
-            self._scan = self._scanning()
-        until = time.monotonic_ns() + SCAN_NS
-        for _ in self._scan:
-            if time.monotonic_ns() > until:
-                break
+    def _look_ahead(self) -> None:
+        enough = _timer(SCAN_NS)
+        if self.search is not None and not self.search.done:
+            # What a person waits for comes first.
+            self.search.work(enough)
+            self._arrive()
+            return
+        if self.lead is None or self.lead.survey.done:
+            self.survey.work(enough)
 
-    def _scanning(self) -> Iterator[None]:
-        ticks = self.store.ticks
-        state, start = ViewState(), 0
-        found = self.store.keyframe(ticks[-1]) if ticks else None
-        if found is not None:
-            try:
-                state, start = ViewState.from_map(found[1], self.store.header), bisect_right(ticks, found[0])
-            except (msgspec.ValidationError, TypeError, ValueError):
-                state, start = ViewState(), 0
-        if start == 0:
-            fold(state, self.store.header)
-        for i in range(start, len(ticks)):
-            for event in self.store.events(ticks[i]):
-                fold(state, event)
-            if i % 64 == 63:
-                self._publish(state)
-            yield
-        for event in getattr(self.store, "annotations", ()):
-            state.history.mark(event.tick, "bookmark")
-        self._publish(state)
+    def _search(self, what: str, value: str) -> str:
+        if what == "search":
+            if not value:
+                self.search, self._wanted = None, 0
+                return ""
+            self.search = Search(self.store, value, tick=self.tick)
+            self._wanted = 1
+        elif self.search is None:
+            return "no search yet: / looks for words in what was said"
+        else:
+            self._wanted = -1 if value.startswith("-") else 1
+        self.playing = False
+        self._arrive()
+        return ""
 
-    def _publish(self, state: ViewState) -> None:
-        history, ticks = state.history, self.store.ticks
-        self._overview = Overview(
-            acted=history.acted, marks=history.marks, scores=tuple(history.scores), ticks=ticks[-1] + 1 if ticks else 0
-        )  # fmt: skip
+    def _arrive(self) -> None:
+        """Go to the hit that is wanted, once it is known which one it is."""
+        search = self.search
+        if search is None or not self._wanted:
+            return
+        tick, share = self.tick, self._play.share
+        hit: Hit | None
+        if search.done and search.hits:
+            # At the end it goes on at the beginning, and the other way round.
+            hit = (search.after(tick, share) or search.hits[0]) if self._wanted > 0 else (search.before(tick, share) or search.hits[-1])
+        else:
+            hit = search.surely_after(tick, share) if self._wanted > 0 else None
+        if hit is not None:
+            self._jump(bisect_left(self.ticks, hit.tick), hit.share, last=False)
+        if hit is not None or search.done:
+            self._wanted = 0
+
+    def found(self) -> str:
+        """Return how a search stands, in a few words; empty while there is none."""
+        search = self.search
+        if search is None:
+            return ""
+        count = f"{len(search.hits):,}{'+' if search.full else ''}"
+        here = search.at(self.tick, self._play.share)
+        read = "" if search.done else f", {search.progress:.0%} read"
+        if here is not None:
+            return f"hit {search.number(here):,} of {count} in {here.stream}{read}"
+        return f"{count} hit{'' if len(search.hits) == 1 else 's'}{read}" if search.hits or not search.done else "not found"
+
+    def _with_hits(self, found: Overview) -> Overview:
+        search = self.search
+        assert search is not None
+        key = (id(found), len(search.ticks))
+        if self._hits_key != key:
+            self._hits_key, self._hits = key, msgspec.structs.replace(found, hits=frozenset(search.ticks))
+        return self._hits
+
+    _hits_key: tuple[int, int] | None = None
+    _hits: Overview
+
+
+def _timer(budget_ns: int) -> Callable[[], bool]:
+    until = time.monotonic_ns() + budget_ns
+    return lambda: time.monotonic_ns() > until
 
 
 def ListSource(events: Sequence[AnyEvent], *, mode: str = "live", playing: bool = True, rate: float | None = None) -> ReplaySource:

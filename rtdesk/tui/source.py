@@ -14,12 +14,18 @@ jump in a recording). The screen folds what it is given and knows nothing of pro
     key       letter       a person's move; `letter/1` from the second person's half of the keyboard
     begin, read            a person has read the rules, so the start need not wait; or reads them once more before it
     jump      tick         recordings: go there; also `tick` with +n or -n, `home`, `end`
+    place     tick share   recordings: the instant at that share, 0 to 1, of a tick
+    scrub     +n, -n       recordings: n tokens on or back (parts of a tick where time is the wall's)
+    event     +1, -1       recordings: to the next or previous instant at which something happens
     find      kind         recordings: next tick with an event of that kind ("" is any), a leading - searches back
+    search    words        recordings: look for words in what was said, and go there; empty ends it
+    hit       +1, -1       recordings: the next hit, or the one before
     quit
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
@@ -31,8 +37,8 @@ __all__ = ["SPEEDS", "Item", "Pace", "Source"]
 
 Item = AnyEvent | ViewState
 
-SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Speeds of a recording, times its own pace."""
+SPEEDS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, math.inf)
+"""Speeds of a recording, times its own pace; the last is as fast as it goes."""
 
 
 @runtime_checkable

@@ -57,6 +57,8 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     marks: str = ""
     scores: tuple[tuple[int, float, float], ...] = ()
     ticks: int = 0
+    hits: frozenset[int] = frozenset()
+    """Ticks in which the words looked for were said."""
 
 
 class View(msgspec.Struct, kw_only=True):
