@@ -46,6 +46,7 @@ def play(answer: Callable[[Asked], Say], *, agent: str = "agile", stall: str = "
         made = [Backend(server.spec, places=places, attempts=1) for _ in range(2)]
         # The simulator takes thinkers as they are; the port a server happens to have is no part of an episode.
         for backend in made:
+            backend.prepare()
             backend.info = ev.Backend(spec="test", exact=False, deterministic=False)
             backend.idle_timeout_s = 5.0
         budgets = {"tick_budget": 100, **({"reactive_budget": 40} if agent == "agile" else {})}
@@ -101,7 +102,7 @@ def test_token_clock_does_not_depend_on_arrival() -> None:
     ],
 )
 def test_what_a_server_does_wrong_costs_its_tick_and_is_told(say: Say, finish: str) -> None:
-    events, summary, _ = play(lambda asked: thinks(asked) if is_planner(asked) else say, stall="0.2s")
+    events, summary, _ = play(lambda asked: thinks(asked) if is_planner(asked) else say, stall="0.3s" if finish == "stalled" else "20s")
     assert (summary["ticks"], summary["done_reason"]) == (TICKS, "ticks")
     assert [event.reason for event in events if isinstance(event, ev.Action)] == ["fault"] * TICKS
     assert [end.finish for end in ends(events, "reactor")] == [finish] * TICKS

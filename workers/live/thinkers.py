@@ -72,6 +72,9 @@ def main(child: Child) -> int:
     """Entry point of both thinkers."""
     cast = cast_of(child.config, make_game(child.config), child.header)
     backend = make_backend(child.config, child.role)
+    if (prepare := getattr(backend, "prepare", None)) is not None:
+        # Before the ready mark: what takes long the first time must not take it out of the first tick.
+        prepare()
     (_plan if child.role == "planner" else _react)(child, cast, backend)
     return 0
 

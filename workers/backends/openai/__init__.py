@@ -7,6 +7,7 @@ request); `requests` is imported when the first stream is asked for, so a proces
 from __future__ import annotations
 
 import contextlib
+import importlib
 import socket
 import time
 from collections.abc import Callable
@@ -99,6 +100,11 @@ class Backend:
                 shown = f"{shown} (through the proxy of the environment)"
         parts = urlsplit(url)
         return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80), shown
+
+    def prepare(self) -> None:
+        """Load what streams need, so that the first one does not wait for it: for a process that is going to think."""
+        importlib.import_module("workers.backends.openai.stream")
+        self._open_line()
 
     def stream(self, request: Request) -> Stream:
         """Begin an answer to the request's prompt; the request goes out with the first `next`."""
