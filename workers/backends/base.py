@@ -3,7 +3,11 @@
 A backend is one class with `info`, `stream(request)` and `close()`. `stream` returns an iterator (a generator will do)
 of `Chunk`s, with an optional `Finish` as its last item. `None` in between means "nothing yet, ask again". Closing the
 iterator cancels the request. Raise `BackendError` with one of the kinds of a generation's `finish` for a fault; anything
-else that is raised counts as kind `fault`.
+else that is raised counts as kind `fault`. An empty chunk is a sign of life: it ends no silence on screen, only the stall timer's.
+
+A backend may have more: `check(game, stream)`, asked before an episode, raises for what cannot work; `prepare()`, called in the
+process that thinks, loads what takes long; `idle_timeout_s` is set to the stall timeout. A stream may have `so_far()`: the meas
+of one that is cut.
 
 The one thing that surprises: the iterator runs in a thread of its own, read ahead, so it may block as it likes; a stream
 may have a `cancel()` that ends a blocking read, called from another thread. A backend that never blocks and thinks only
