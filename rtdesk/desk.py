@@ -54,7 +54,7 @@ def play_desk(wanted: Wanted, plan: Plan, log: Log) -> int:
     name = games.spec(first.game).name
     heat = heat_of(plan.sides, plan.records, reading=plan.people > 0 and not was_taught(name))
     notes = [*dict.fromkeys(warning for config in plan.sides for warning in config.warnings), *([log.note] if log.note else [])]
-    table = Table(heat, begin, note="; ".join(notes), log_path=log_file(), one_seed=plan.ghost is not None)
+    table = Table(heat, begin, note="; ".join(notes), log_path=log_file(), one_seed=plan.ghost is not None, read=lambda: keep_taught(name))
     lives = [LiveSource(table, number, hands=plan.hands(number), crowd=plan.people) for number in range(len(plan.sides))]
     try:
         heat.start()
@@ -66,8 +66,6 @@ def play_desk(wanted: Wanted, plan: Plan, log: Log) -> int:
         code = run_screen(sources, look=wanted.look, ascii=wanted.plain or None, fps=wanted.fps, trusted_games=frozenset({first.game}))
     finally:
         table.close()
-    if plan.people and table.heat.gate is not None and not table.heat.gate.reading:
-        keep_taught(name)
     return _told(table, code)
 
 

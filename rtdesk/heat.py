@@ -111,11 +111,12 @@ class Table:
     """The heat that is on, and the change to the next. `begin(configs)` makes and starts one; every side of it has its `LiveSource`."""
 
     def __init__(
-        self, heat: Heat, begin: Callable[[Sequence[Config]], Heat], *, note: str = "", log_path: Path | None = None, one_seed: bool = False
+        self, heat: Heat, begin: Callable[[Sequence[Config]], Heat], *, note: str = "", log_path: Path | None = None, one_seed: bool = False, read: Callable[[], None] | None = None
     ) -> None:
-        """`one_seed` is for a race against a recording, which is of one level only."""
+        """`one_seed` is for a race against a recording, which is of one level only; `read` is called when a person has read the rules."""
         self.heat = heat
         self._one_seed = one_seed
+        self._read = read
         self.note = note
         self.log_path = log_path
         self.error: str | None = None
@@ -138,6 +139,13 @@ class Table:
                 self.heat, self._fresh = self._fresh, None
         if self._swap is None:
             self.heat.poll(now_ns)
+
+    def reading(self, still: bool) -> None:
+        """A person reads the rules, or has read them: before its beginning a heat waits for that."""
+        if self.heat.gate is not None:
+            self.heat.gate.reading = still
+        if not still and self._read is not None:
+            self._read()
 
     def change(self, what: str) -> str:
         """`restart` or `next-seed`; returns a line for the person."""

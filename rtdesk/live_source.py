@@ -172,8 +172,8 @@ class LiveSource:
             self._key(value)
             return ""
         if what in ("begin", "read"):
-            if self._heat.gate is not None:
-                self._heat.gate.reading = what == "read"
+            if self._side == 0:
+                self._table.reading(what == "read")
             return ""
         if what in ("restart", "next-seed"):
             return self._table.change(what) if self._side == 0 else ""

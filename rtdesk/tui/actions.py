@@ -39,6 +39,9 @@ class Actions:
         sources: tuple[Source, ...]
 
         @property
+        def _leading(self) -> Source: ...
+
+        @property
         def state(self) -> ViewState: ...
 
         shots: Path
@@ -82,7 +85,7 @@ class Actions:
                 other.command("jump", str(tick if tick is not None else self.state.tick))
             else:
                 other.command(what, value)
-        self._status = self.source.status
+        self._status = self._leading.status
         self._soon()
         self.say(answer)
 

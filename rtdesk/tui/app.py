@@ -44,6 +44,7 @@ from rtdesk.tui.sides import MOST, Side, arrange_sides, sides_scene
 from rtdesk.tui.source import Source
 from rtdesk.tui.stage import THEMES, DeskScreen, Run
 from rtdesk.tui.terminal import desk_driver, is_busy
+from rtdesk.tui.verdict import match_card
 from rtdesk.tui.views import Status, View
 
 if TYPE_CHECKING:
@@ -141,6 +142,11 @@ class DeskApp(Actions, App[None]):
     def state(self) -> ViewState:
         """What is known of the first run."""
         return self._sides[0].state
+
+    @property
+    def _leading(self) -> Source:
+        """The source that says how it runs: the first that still does."""
+        return next((run.source for run in self._sides if run.state.end is None), self.source)
 
     @property
     def boards(self) -> BoardMaker:
@@ -258,7 +264,7 @@ class DeskApp(Actions, App[None]):
             if over and run is self._sides[0]:
                 self._anchors, self._result_seen = {}, False
                 self._seen_notes = self.state.noted
-        self._status = self.source.status
+        self._status = self._leading.status
         if self._until is not None:
             self._break_on(self._until)
         self._seen_notes = self.state.noted
@@ -291,7 +297,7 @@ class DeskApp(Actions, App[None]):
 
     def draw(self, *, force: bool = False) -> bool:
         """Draw a frame if there is something new and the terminal has taken the last one; return whether one was drawn."""
-        status = self._status if self._timer else self.source.status
+        status = self._status if self._timer else self._leading.status
         self._status = status
         if not force and not self._stale and self._shown_status == status:
             return False
@@ -300,7 +306,7 @@ class DeskApp(Actions, App[None]):
             self._held += 1
             self._stale = True
             return False
-        view = self._view(self._sides[0], status)
+        view = self._view(self._sides[0], status if self._leading is self.source else self.source.status)
         layout = self.arrangement()
         if len(self._sides) > 1:
             self._draw_sides(view, layout)
@@ -321,10 +327,12 @@ class DeskApp(Actions, App[None]):
     _log_shown: Sequence[str] = ()
 
     def _draw_sides(self, view: View, layout: Layout) -> None:
-        sides = [Side(self.state, view), *(Side(run.state, self._view(run, run.source.status)) for run in self._sides[1:])]
-        for part, rows in sides_scene(sides, self.look, layout).items():
+        for part, rows in sides_scene(self._all_sides(view), self.look, layout).items():
             if rows:
                 self._parts[part].show(rows)
+
+    def _all_sides(self, view: View) -> list[Side]:
+        return [Side(self.state, view), *(Side(run.state, self._view(run, run.source.status)) for run in self._sides[1:])]
 
     def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
         rect = layout.parts[part]
@@ -340,7 +348,7 @@ class DeskApp(Actions, App[None]):
         """Return what a part's rows depend on where that is cheaper to compare than the rows are to make; None if it is not."""
         state = self.state
         if part == "head":
-            return (rect, state.header is None, state.tick, view.status.play, view.status.rate, view.status.speed, view.jump, state.end is None)
+            return (rect, state.header is None, state.tick, view.status.play, view.status.rate, view.status.speed, view.status.count, view.jump, state.end is None)
         if part == "foot":
             return (rect, view.notice, view.keys)
         if part == "left":
@@ -424,11 +432,15 @@ class DeskApp(Actions, App[None]):
             rows = rules_card(self.state, view, self.look, width)
         elif self._card == "find":
             rows = find_card(view, self.look, width)
+        elif self._card == "result" and len(self._sides) > 1:
+            width = card_rect(layout, "match", 1).width
+            rows = match_card(self._all_sides(view), self.look, width, layout.parts["left"].height)
         elif self._card == "result":
             rows = result_card(self.state, view, self.look, width, self._earlier(self.state))
         elif self._card == "log":
             rows = log_card(self._log_lines(), self.look, card_rect(layout, "log", room).width, card_rect(layout, "log", room).height)
-        rect = card_rect(layout, self._card, len(rows)) if rows else Rect(0, 0, 0, 0)
+        kind = "match" if self._card == "result" and len(self._sides) > 1 else self._card
+        rect = card_rect(layout, kind, len(rows)) if rows else Rect(0, 0, 0, 0)
         if rect != self._card_rect:
             self._card_rect = rect
             self._lay_out()

@@ -13,7 +13,10 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit, last_rows
 
-__all__ = ["card_rect", "find_card", "framed", "help_card", "log_card", "result_card"]
+__all__ = ["DONE", "card_rect", "find_card", "framed", "help_card", "log_card", "result_card"]
+
+DONE = {"goal": "reached the goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "ended by hand", "fault": "ended by a fault"}
+"""Why an episode is over, in words."""
 
 
 def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
@@ -24,7 +27,7 @@ def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
         height = min(max(6, (bottom - top) * 2 // 3), bottom - top)
         return Rect(planner.x, bottom - height, planner.width or reactor.width, height)
     area = planner if planner.height else reactor
-    left, room = (0, layout.width) if kind in ("help", "rules") or not area.height else (area.x, area.width)
+    left, room = (0, layout.width) if kind in ("help", "rules", "match") or not area.height else (area.x, area.width)
     # As wide as what it covers: slivers of text at its sides would only disturb.
     height = min(rows, bottom - top)
     return Rect(left, top + (bottom - top - height) // 2, room, height)
@@ -98,11 +101,10 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
         runs = f"{len(earlier)} earlier run{'s' if len(earlier) > 1 else ''} of this level: best {max(earlier):.2f}, mean {sum(earlier) / len(earlier):.2f}"
         body.append([(runs, look.dim)])
     body.append([])
-    reason = {"goal": "reached its goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "was ended by hand", "fault": "was ended by a fault"}
     done = state.done_reason or "?"
     who = "the agent" if header is None else "you" if header.agent == "human" else one_line(header.agent, 30)
     ticks = totals.ticks if totals is not None else state.steps
-    body.append([(f"{who} ", look.bright), (f"{reason.get(done, done)} after {ticks} ticks", look.text)])
+    body.append([(f"{who} ", look.bright), (f"{DONE.get(done, done)} after {ticks} ticks", look.text)])
     body += _where_time_went(state, look)
     body.append([])
     body.append([(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit", look.dim), ("      Esc looks at the board", look.faint)])

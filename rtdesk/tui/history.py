@@ -171,12 +171,12 @@ def acted_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead:
     return runs
 
 
-def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
-    """Return a plot of the score over the ticks: `height` rows, the last one the axis."""
-    found = track(total(state, view), width - 8)
+def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int, *, top: float = 1.0, ticks: int = 0) -> list[Row]:
+    """Return a plot of the score over the ticks: `height` rows, the last one the axis. It reaches to `top` and `ticks` at least."""
+    found = track(max(ticks, total(state, view)), width - 8)
     past = Past(scores=tuple(state.history.scores), ticks=found.ticks)
     values = _values(past, found)[: found.column(max(0, state.tick)) + 1 if state.tick >= 0 else 0]
-    top = max((*values, 1.0))
+    top = max((*values, top))
     step = next((one for one in (1, 2, 4, 5, 10, 20, 25, 50, 100, 200, 500, 1000, 5000) if top / one <= max(1, height - 1)), 10_000)
     top = -(-top // step) * step
     bars = look.signs.bars

@@ -112,8 +112,8 @@ def foot_keys(human: tuple[str, ...], *, replay: bool, paceable: bool, people: i
             first = [("wasd", "first"), ("arrows", "second")] if people > 1 else [("arrows", "move")]
         if "I" in human:
             first.append(("e, Enter" if people > 1 else "Enter", "interact"))
-        pace = (("F8 F9", "speed"),) if paceable else ()
-        return (*first, ("F2", "pause"), *pace, ("^r", "again"), ("^b", "mark"), ("?", "rules"), ("F1", "help"), ("^q", "quit"))
+        speed = (("F8 F9", "speed"),) if paceable else ()
+        return (*first, ("F2", "pause"), *speed, ("^r", "again"), ("^b", "mark"), ("?", "rules"), ("F1", "help"), ("^q", "quit"))
     pace = (("[ ]", "slow"), ("+ -", "speed")) if paceable else ()
     if replay:
         return (("space", "play"), ("◀ ▶", "tick"), *pace, ("0-9 g", "go to"), ("m", "mark"), ("/", "find"), ("?", "help"), ("q", "quit"))

@@ -24,7 +24,7 @@ def rules_card(state: ViewState, view: View, look: Look, width: int) -> list[Row
         return framed("how to play", [[("the game's rules are not known here", look.dim)]], look, width)
     body: list[list[Run]] = [[(line.text, look.bright)] for line in wrap(spec.summary, 0, len(spec.summary), width - 6)]
     body += [[(line, look.text)] for line in _rules(spec)]
-    body.append([("No key in a tick: ", look.text), (_default_words(state, spec), look.strong["default"]), (". The last key in a tick counts.", look.text)])
+    body.append([("The last key in a tick counts.", look.text), *_no_key(state, spec, look)])
     body += _key_rows(spec, look, width - 6, people=view.status.people)
     start = view.status.reading or view.status.count > 0
     return framed(f"how to play {spec.title}", body, look, width, foot="Enter or Space starts" if start else "Enter goes on", voice="person")
@@ -41,11 +41,12 @@ def _rules(spec: GameSpec) -> list[str]:
     return lines
 
 
-def _default_words(state: ViewState, spec: GameSpec) -> str:
+def _no_key(state: ViewState, spec: GameSpec, look: Look) -> list[Run]:
+    """What happens without a key; a default that is no action of the player's is told by the rules themselves."""
     given = state.header.options.get("default-action") if state.header is not None else None
-    letter = str(given or spec.default_action)[:8]
+    letter = str(given or spec.default_action)
     word = dict(spec.letters).get(letter)
-    return f"{word} ({letter})" if word else f"the game's own default ({letter})"
+    return [(" No key: ", look.text), (f"{word} ({letter})", look.strong["default"])] if word else []
 
 
 def _key_rows(spec: GameSpec, look: Look, width: int, *, people: int) -> list[list[Run]]:

@@ -39,8 +39,8 @@ def _exact(rows: Sequence[Row], rect: Rect, look: Look) -> list[Row]:
     return rows + [blank(rect.width, look)] * (rect.height - len(rows))
 
 
-def head(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
-    """Return the head: brand, what runs, which tick, how it runs; below the minimum size a polite line alone."""
+def head(state: ViewState, view: View, look: Look, layout: Layout, *, who: str = "") -> list[Row]:
+    """Return the head: brand, what runs, which tick, how it runs; below the minimum size a polite line alone. `who` plays, if it is no one agent."""
     rect = layout.parts["head"]
     if layout.small:
         return _exact(_too_small(look, layout), rect, look)
@@ -49,8 +49,8 @@ def head(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     left: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)]
     header = state.header
     if header is not None:
-        left += [(one_line(header.game, 30), look.bright), (f" {one_line(header.load, 12)} {look.signs.dot} seed {header.seed}   ", look.dim), (one_line(header.agent, 30), look.bright)]
-        if rect.width >= 100:
+        left += [(one_line(header.game, 30), look.bright), (f" {one_line(header.load, 12)} {look.signs.dot} seed {header.seed}   ", look.dim), (who or one_line(header.agent, 30), look.bright)]
+        if rect.width >= 100 and not who:
             names = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
             left.append((" " + " + ".join(names), look.dim))
     return [spread(left, _running(state, view, look, rect.width), rect.width, look)]
@@ -199,7 +199,7 @@ def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     if view.status.count:
         return count_row(view, look, width)
     if state.key and state.steps <= state.tick and (last is None or last.tick < state.tick):
-        return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  at the tick's end", look.dim)), width, look)
+        return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  in force", look.dim)), width, look)
     span = window(state, view)
     if answer is not None and answer.letter and (last is None or last.tick < state.tick):
         note = {True: "plan agrees", False: "not the plan's", None: "no plan line"}[answer.agrees]
@@ -231,8 +231,9 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
         more = pair(word, value, voice)
         if columns(facts) + columns(more) - 1 <= width:
             facts += more
-    rows = [finish(facts, width, look), _last(state, look, width), _plan_age(state, look, width)]
-    rows.append(finish(_pace(state, look, width), width, look))
+    rows = [finish(facts, width, look), _last(state, look, width)]
+    if state.header is None or state.header.backends:
+        rows += [_plan_age(state, look, width), finish(_pace(state, look, width), width, look)]
     if view.dropped:
         rows.append(finish(((f" slow terminal: {view.dropped} frames not drawn", look.dim),), width, look))
     return rows

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from replays.clean import one_line
 from replays.reduce import ViewState
-from rtdesk.tui.history import LABEL, Past, acted_runs, past_of, score_runs, track
+from rtdesk.tui.cards import DONE
+from rtdesk.tui.history import LABEL, Past, acted_runs, event_rows, past_of, score_runs, track
 from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import meter_rows
@@ -57,10 +58,12 @@ def arrange_sides(width: int, height: int, boards: Sequence[tuple[int, int]]) ->
 
 def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, list[Row]]:
     """Return every part's rows."""
-    first = sides[0]
+    # Who is still playing says how it runs.
+    first = next((side for side in sides if side.state.end is None), sides[0])
     if layout.small:
         return {part: head(first.state, first.view, look, layout) if part == "head" else [] for part in layout.parts}
-    parts = {"head": head(first.state, first.view, look, layout), "foot": foot(first.state, first.view, look, layout)}
+    who = one_line(" vs ".join(_name(side, number) for number, side in enumerate(sides)), 40)
+    parts = {"head": head(first.state, first.view, look, layout, who=who), "foot": foot(first.state, first.view, look, layout)}
     for name, side in zip(COLUMNS, sides):
         parts[name] = _column(side, look, layout, layout.parts[name], number=COLUMNS.index(name))
     parts["meter"] = _meter(sides, look, layout)
@@ -69,7 +72,9 @@ def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, 
 
 def _name(side: Side, number: int) -> str:
     header = side.state.header
-    return one_line(header.agent, 24) if header is not None else f"side {number + 1}"
+    if header is None:
+        return f"side {number + 1}"
+    return "you" if header.agent == "human" and side.view.status.human else one_line(header.agent, 24)
 
 
 def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
@@ -77,7 +82,9 @@ def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) 
     width = rect.width - 1
     header = state.header
     backends = dict.fromkeys(one_line(one.title or one.spec, 30) for one in header.backends.values()) if header is not None else {}
-    rows = [rule(look, "", _name(side, number), (" + ".join(backends),), f"score {state.score:g}", width)]
+    # A side that is out stays as it was, and says why.
+    note = DONE.get(state.end.done_reason, state.end.done_reason) if state.end is not None else " + ".join(backends)
+    rows = [rule(look, "person" if view.status.human else "", _name(side, number), (note,), f"score {state.score:g}", width)]
     rows += draw_game(state, view, look, layout, width)
     rows.append(decided_row(state, view, look, width))
     facts = fact_rows(state, view, look, width)
@@ -90,7 +97,9 @@ def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) 
     if header is not None and "reactor" in header.backends and rect.height - len(rows) >= 1:
         rows.append(answer_row(state, look, width))
     room = rect.height - len(rows)
-    if room > 0:
+    if room > 2 and not backends:
+        rows += [rule(look, "", "events", (), "", width), *event_rows(state, look, width, room - 1)]
+    elif room > 0:
         voice = "planner" if header is not None and "planner" in header.backends else "reactor"
         stream = state.planner if voice == "planner" else state.reactor
         rows += tail_rows(stream, None, look, width, room, voice, False)
