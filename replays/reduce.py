@@ -167,6 +167,8 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     """The person's key in force in this tick."""
     unknown: int = 0
     end: End | None = None
+    partner_key: str = ""
+    """The second person's key in force in this tick, where two play in one game."""
 
     def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
         """Add a line to the event list and mark the tick. `text` is cleaned here."""
@@ -254,7 +256,7 @@ def _tick(state: ViewState, event: Tick) -> None:
     if event.snapshot is not None:
         state.snapshot = event.snapshot
     state.text = event.text
-    state.answer, state.woke, state.key = None, None, ""
+    state.answer, state.woke, state.key, state.partner_key = None, None, "", ""
     for stream in (state.planner, state.reactor, state.controller):
         stream.tick()
     _compare(state)
@@ -400,7 +402,10 @@ def _budget(state: ViewState, event: Budget) -> None:
 def _control(state: ViewState, event: Control) -> None:
     if event.what == "key":
         state.keys += 1
-        state.key = one_line(event.value, 8)
+        if event.player:
+            state.partner_key = one_line(event.value, 8)
+        else:
+            state.key = one_line(event.value, 8)
     elif event.what in ("pause", "resume"):
         state.paused = event.what == "pause"
     elif event.what == "rate":

@@ -357,7 +357,7 @@ class DeskApp(Actions, App[None]):
             # The pace is rounded, so that its last digit does not repaint the column every frame.
             pace = tuple(f"{value:.0e}" if value is not None else "" for stream in (state.planner, state.reactor) for value in (stream.tpot_s, stream.ttft_s))
             return (
-                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, view.status.count, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
+                rect, id(view.board), state.tick, id(state.answer), id(state.last), id(state.pins.best), state.holds, state.key, state.partner_key, view.status.count, state.steps, state.noted, loud, pace, view.dropped, state.defaults, state.late, state.faults,
             )  # fmt: skip
         return None
 

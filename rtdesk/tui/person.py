@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from games.base import GameSpec
+from replays.clean import one_line
 from replays.reduce import ViewState
 from rtdesk.tui.cards import framed
 from rtdesk.tui.keys import moves
@@ -11,7 +12,7 @@ from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import wrap
 
-__all__ = ["count_row", "rules_card"]
+__all__ = ["count_row", "partner_chip", "rules_card"]
 
 _NAMES = {"up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "Enter", "space": "Space", "full_stop": "."}
 _PLAIN = {"up": "up", "down": "down", "left": "left", "right": "right"}
@@ -24,10 +25,29 @@ def rules_card(state: ViewState, view: View, look: Look, width: int) -> list[Row
         return framed("how to play", [[("the game's rules are not known here", look.dim)]], look, width)
     body: list[list[Run]] = [[(line.text, look.bright)] for line in wrap(spec.summary, 0, len(spec.summary), width - 6)]
     body += [[(line, look.text)] for line in _rules(spec)]
+    if _partner(state) == "human":
+        body.append([("You play the partner of " + _agent(state) if view.status.people == 1 else "The second one plays the partner of the first.", look.text)])
     body.append([("The last key in a tick counts.", look.text), *_no_key(state, spec, look)])
     body += _key_rows(spec, look, width - 6, people=view.status.people)
     start = view.status.reading or view.status.count > 0
     return framed(f"how to play {spec.title}", body, look, width, foot="Enter or Space starts" if start else "Enter goes on", voice="person")
+
+
+def _partner(state: ViewState) -> str:
+    return str(state.header.options.get("partner") or "") if state.header is not None else ""
+
+
+def _agent(state: ViewState) -> str:
+    return one_line(state.header.agent, 30) if state.header is not None else "the agent"
+
+
+def partner_chip(state: ViewState, look: Look) -> list[Run]:
+    """Return what a person who plays the partner does: the key in force, else what was applied last; nothing where no person does."""
+    if _partner(state) != "human":
+        return []
+    letter = state.partner_key or state.partner
+    style = look.chip["person"] if state.partner_key else look.dim
+    return [(" ", look.base), (f" {letter or look.signs.dot} ", style), (" you" if _agent(state) != "human" else " second", look.strong["person"]), (" ", look.base)]
 
 
 def _rules(spec: GameSpec) -> list[str]:

@@ -19,7 +19,7 @@ from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
 from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
-from rtdesk.tui.person import count_row
+from rtdesk.tui.person import count_row, partner_chip
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.views import View
 
@@ -195,9 +195,16 @@ def overlay(state: ViewState, view: View) -> Overlay:
 
 def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
-    answer, last = state.answer, state.last
     if view.status.count:
         return count_row(view, look, width)
+    other = partner_chip(state, look)
+    if other:
+        return finish((*other, *_decided(state, view, look, width - columns(other))), width, look)
+    return _decided(state, view, look, width)
+
+
+def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
+    answer, last = state.answer, state.last
     if state.key and state.steps <= state.tick and (last is None or last.tick < state.tick):
         return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  in force", look.dim)), width, look)
     span = window(state, view)
