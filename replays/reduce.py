@@ -364,7 +364,9 @@ def _action(state: ViewState, event: Action) -> None:
         state.defaults += 1
         late = event.reason == "late"
         state.late += late
-        state.note(event.tick, "late" if late else "default", f"default {letter}: {notes.why(event.reason)}", "default")
+        # Of a person one does not say that an answer is missing.
+        why = "no key" if state.header is not None and state.header.agent == "human" else notes.why(event.reason)
+        state.note(event.tick, "late" if late else "default", f"default {letter}: {why}", "default")
     elif event.source in ("reactor", "forced") and agrees is not None:
         if agrees:
             state.followed += 1

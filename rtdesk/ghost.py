@@ -28,7 +28,10 @@ class GhostSource(ReplaySource):
 
     @property
     def status(self) -> Status:
-        return msgspec.structs.replace(super().status, mode="live", play=self._live.status.play if not self.ended else "ended", rate=None, at=None, t_ns=None)
+        live = self._live.status
+        # It runs on to its own end when the one who raced it is out.
+        play = "ended" if self.ended else "playing" if self._live.run.over else live.play
+        return msgspec.structs.replace(super().status, mode="live", play=play, rate=live.rate, people=live.people, count=live.count, at=None, t_ns=None)
 
     def poll(self, now_ns: int) -> Sequence[Item]:
         passed, self._last_ns = (now_ns - self._last_ns if self._last_ns else 0), now_ns

@@ -76,8 +76,10 @@ def _window(state: ViewState, view: View) -> Window | None:
 
 
 def alarm(state: ViewState, share: float) -> bool:
-    """Whether the tick before ended without an answer and that is still news."""
+    """Whether the tick before ended without an answer and that is still news. A person may well leave a tick to the default."""
     last = state.last
+    if state.header is not None and state.header.agent == "human":
+        return False
     return last is not None and last.source == "default" and last.tick == state.tick - 1 and share < ALARM
 
 

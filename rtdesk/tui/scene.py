@@ -214,7 +214,8 @@ def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
     if last is None:
         return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (" nobody has acted yet", look.dim)), width, look)
     voice = _VOICE.get(last.source, "")
-    note = why(last.reason) if last.source == "default" else {True: "plan agreed", False: f"plan said {last.plan}", None: ""}[last.agrees]
+    person = state.header is not None and state.header.agent == "human"
+    note = ("no key" if person else why(last.reason)) if last.source == "default" else {True: "plan agreed", False: f"plan said {last.plan}", None: ""}[last.agrees]
     loud = alarm(state, span.share if span is not None else 0.0)
     said = look.strong[voice] if voice else look.bright
     return finish(

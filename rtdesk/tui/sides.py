@@ -13,7 +13,7 @@ from typing import NamedTuple
 from replays.clean import one_line
 from replays.reduce import ViewState
 from rtdesk.tui.cards import DONE
-from rtdesk.tui.history import LABEL, Past, acted_runs, event_rows, past_of, score_runs, track
+from rtdesk.tui.history import Past, acted_runs, event_rows, past_of, score_runs, track
 from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import meter_rows
@@ -26,6 +26,8 @@ __all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "sides_scene"]
 
 COLUMNS = ("left", "planner", "reactor")
 MOST = len(COLUMNS)
+LABEL = 11
+"""Columns of a row's name below the meter."""
 
 
 class Side(NamedTuple):
@@ -59,7 +61,7 @@ def arrange_sides(width: int, height: int, boards: Sequence[tuple[int, int]]) ->
 def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, list[Row]]:
     """Return every part's rows."""
     # Who is still playing says how it runs.
-    first = next((side for side in sides if side.state.end is None), sides[0])
+    first = next((side for side in sides if side.state.end is None), max(sides, key=lambda side: side.state.tick))
     if layout.small:
         return {part: head(first.state, first.view, look, layout) if part == "head" else [] for part in layout.parts}
     who = one_line(" vs ".join(_name(side, number) for number, side in enumerate(sides)), 40)
