@@ -140,7 +140,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename
     """One part of a prompt that points at text already in the log; exactly one of text, obs, trace is set."""
 
     text: str | None = None
-    """Name of a fixed text in the header."""
+    """Name of a fixed text in the header; with `upto` only its bytes `from` to `upto`."""
     obs: int | None = None
     """Tick whose observation text stands here."""
     trace: int | None = None

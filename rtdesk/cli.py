@@ -131,6 +131,9 @@ EPISODE_OPTIONS = _options(
         "--planner-memory", type=click.Choice(["on", "off"]), help="Show the planner its last conclusion.  [default: on for models, off for builtin]"
     ),
     click.option("--guidance-limit", type=int, metavar="N", help="Show the reactor at most the last N tokens of the running trace."),
+    click.option("--prompts", metavar="DIR", help="Folder with prompts of yours: planner.txt, reactor.txt (docs/models.md names the placeholders)."),
+    click.option("--force-answer", is_flag=True, help="Keep the end of the reactor's time back, and ask for its answer where it has none by then."),
+    click.option("--allow-code", is_flag=True, help="Let agent code run, in a sandbox, the programs that its planner writes."),
     click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
     click.option("--partner", metavar="scripted|human|AGENT", help="Who plays beside the agent, in a game for two.  [default: scripted]"),
     click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),

@@ -8,9 +8,9 @@ from typing import Any
 
 from games.base import Game
 from replays import events as ev
-from workers.agents import Asked, Choice, Decision, Shape
+from workers.agents import Asked, Choice, Decision, Ran, Shape
 from workers.backends.scripted import Backend as Scripted
-from workers.prompts import fixed_texts
+from workers.prompts import Layout, fixed_texts
 
 __all__ = ["AGENT_CHECKS", "AGENT_GATES", "Player"]
 
@@ -63,6 +63,9 @@ class Player:
                 for planned, entry in plans.items():
                     where = f"with {said} and {planned}" + (f" (missing: {missing})" if answer is None and entry is None else "")
                     yield where, Choice(_TURN, letters, self.game.default_action, answer, entry, random.Random(1), missing)
+        programs = {"an action": Ran(_TURN - 2, good), "nothing, for it failed": Ran(_TURN - 2, why="fault"), "no action": Ran(_TURN - 2, why="invalid")}
+        for ran, outcome in programs.items() if self.shape.planner_programs else ():
+            yield f"with a program that gave {ran}", Choice(_TURN, letters, self.game.default_action, None, None, random.Random(1), program=outcome)
 
 
 def surface(player: Player) -> Found:
@@ -80,13 +83,17 @@ def surface(player: Player) -> Found:
 
 def prompts(player: Player) -> Found:
     """Prompts are lists of texts and parts that point at what is there."""
-    texts = fixed_texts(player.game, default_action=player.game.default_action, tick_budget="8192 tokens", reactive_budget="2048 tokens")
+    game = player.game
+    texts = fixed_texts(
+        game, shape=player.shape, default_action=game.default_action, tick_budget="8192 tokens", reactive_budget="2048 tokens"
+    )
     trace = ev.Part(trace=5, start=0, upto=4, guidance=True)
     for role in player.roles:
         make: Callable[[Asked], Any] = getattr(player.module, f"{role}_prompt")
         shown: tuple[str | ev.Part, ...] = ("The planner's thinking so far:\n", trace, "\n")
         for more in ((), shown):
-            asked = Asked(_TURN, guidance=more) if role == "reactor" else Asked(_TURN, memory=more)
+            given: dict[str, Any] = {"guidance" if role == "reactor" else "memory": more}
+            asked = Asked(_TURN, tuple(Layout(texts, role).fill(_TURN, **given)), **given)
             parts = make(asked)
             where = f"{role}_prompt(), {'with' if more else 'without'} {'guidance' if role == 'reactor' else 'memory'},"
             if not isinstance(parts, list):
@@ -94,7 +101,7 @@ def prompts(player: Player) -> Found:
                 return
             yield from _parts(parts, where, texts)
             if not any(isinstance(part, ev.Part) and part.obs is not None for part in parts):
-                yield f"{where} does not show the board", "put Part(obs=asked.tick) where the observation's text belongs"
+                yield f"{where} does not show the board", "pass on asked.parts, or put Part(obs=asked.tick) where the observation's text belongs"
             if make(asked) != parts:
                 yield f"{where} gives something else when asked again", _PURE
 
@@ -148,12 +155,14 @@ def episode(player: Player) -> Found:
 
     letter = player.game.legal_actions[0]
     boxes = {"planner": f"Best line so far: Turn {{tick}}: {letter}\n\\boxed{{Turn {{tick}}: {letter}}}", "reactor": f"\\boxed{{{letter}}}"}
+    if player.shape.planner_programs:
+        boxes["planner"] = f"```python\ndef act(view, memory):\n    return {letter!r}\n```"
     logs = []
     for _ in range(2):
         scripts: dict[str, Any] = {
             role: Scripted([{"tokens": 40, "chunks": [[boxes[role], None, "content"]]}, {"tokens": 900}]) for role in ("planner", "reactor")
         }
-        config = plan_episode(player.path, agent=player.named, ticks=6, tick_budget=256, **scripts)
+        config = plan_episode(player.path, agent=player.named, ticks=6, tick_budget=256, allow_code=True, **scripts)
         log: list[ev.AnyEvent] = []
         header, end = run_simulation(config, commit=lambda tick, events, log=log: log.extend(events))  # type: ignore[misc]
         logs.append(ev.canonical([header, *log, end]))

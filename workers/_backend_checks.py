@@ -7,10 +7,11 @@ from typing import Any
 
 from games.base import Game
 from replays import events as ev
+from workers.agents import Shape
 from workers.answers import read_answer
 from workers.backends import Chunk, Finish, Request
 from workers.errors import BackendError, ConfigError
-from workers.prompts import fixed_texts
+from workers.prompts import Layout, fixed_texts, render
 
 __all__ = ["BACKEND_CHECKS", "BACKEND_GATES", "Thinker"]
 
@@ -51,8 +52,11 @@ class Thinker:
         """What a thinker of this role is asked at turn 0."""
         game = self.game
         observation = game.observe()
-        budgets = {"tick_budget": "8192 tokens", "reactive_budget": "2048 tokens"}
-        texts = fixed_texts(game, default_action=game.default_action, **budgets)
+        shape = Shape(planner=True, reactor=True)
+        texts = fixed_texts(
+            game, shape=shape, default_action=game.default_action, tick_budget="8192 tokens", reactive_budget="2048 tokens"
+        )
+        parts = Layout(texts, role).fill(0)
         return Request(
             stream=role,
             mode="act" if role == "reactor" else "plan",
@@ -62,7 +66,7 @@ class Thinker:
             max_ticks=game.spec.max_ticks or 1 << 30,
             letters=game.spec.letters,
             view=observation.view,
-            prompt=f"{texts[role]}\n\n{texts['rules']}\n\n{observation.text}",
+            prompt=render(parts, texts=texts, observation=lambda tick: observation.text, trace=lambda generation: b""),
             budget_tokens=2048 if role == "reactor" else None,
         )
 

@@ -10,7 +10,7 @@ from workers import agents
 from workers.agents import Asked
 from workers.backends import Request
 from workers.config import Config
-from workers.prompts import render
+from workers.prompts import Layout, render
 
 __all__ = ["Cast"]
 
@@ -27,6 +27,7 @@ class Cast:
         self.shape: agents.Shape = self.agent.SHAPE
         self.letters = game.spec.letters
         self.texts = texts
+        self._layouts = {role: Layout(texts, role) for role in ("planner", "reactor") if role in texts}
         self._game_name = game.spec.name
         self._max_ticks = game.spec.max_ticks or 1 << 30
         self._observations: dict[int, str] = {}
@@ -43,14 +44,14 @@ class Cast:
             del self._observations[min(self._observations)]
 
     def planner_prompt(self, tick: int, memory: tuple[str | ev.Part, ...]) -> list[str | ev.Part]:
-        parts: list[str | ev.Part] = self.agent.planner_prompt(Asked(tick, memory=memory))
+        own = tuple(self._layouts["planner"].fill(tick, memory=memory))
+        parts: list[str | ev.Part] = self.agent.planner_prompt(Asked(tick, own, memory=memory))
         return parts
 
     def reactor_prompt(self, tick: int, guidance: tuple[str | ev.Part, ...], *, budget_tokens: int | None) -> list[str | ev.Part]:
-        parts: list[str | ev.Part] = self.agent.reactor_prompt(Asked(tick, guidance=guidance))
-        if self.config.dynamic_reactive_budget:
-            # The fixed text cannot name a budget that moves.
-            return [*parts, f"For this turn you have {budget_tokens} tokens.\n"]
+        # Only used where the budget moves; else the header has it.
+        own = tuple(self._layouts["reactor"].fill(tick, guidance=guidance, reactive_budget=f"{budget_tokens} tokens"))
+        parts: list[str | ev.Part] = self.agent.reactor_prompt(Asked(tick, own, guidance=guidance))
         return parts
 
     def request(

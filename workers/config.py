@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +20,9 @@ from replays import events as ev
 from workers import agents, backends
 from workers.backends import Backend
 from workers.errors import ConfigError
+from workers.force import kept_back
 from workers.plugins import unknown
+from workers.prompts import names_in, read_folder
 
 __all__ = ["Config", "Start", "choice", "parse_budget", "parse_duration", "plan_episode"]
 
@@ -77,6 +80,10 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     throughput: str = "parallel"
     dynamic_reactive_budget: bool = False
     planner_memory: bool = False
+    prompts: dict[str, str] | None = None
+    """The user's own prompt templates by role; None for ours."""
+    force_answer: bool = False
+    """The end of the reactor's time is kept back, to ask for its answer where none stands there by then."""
     guidance_limit: int | None = None
     """Tokens of the running trace the reactor is shown at most; its tail is kept."""
     allow_code: bool = False
@@ -109,6 +116,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
             "dynamic-reactive-budget": self.dynamic_reactive_budget,
             "planner-memory": "on" if self.planner_memory else "off",
             "guidance-limit": self.guidance_limit,
+            **({"force-answer": True} if self.force_answer else {}),
+            **({"prompts": "own"} if self.prompts else {}),
             "default-action": self.default_action,
             "ticks": self.ticks,
             "stall-timeout": self.stall_timeout_s,
@@ -169,6 +178,8 @@ def plan_episode(
     dynamic_reactive_budget: bool = False,
     planner_memory: bool | None = None,
     guidance_limit: int | None = None,
+    force_answer: bool = False,
+    prompts: str | Mapping[str, str] | None = None,
     default_action: str | None = None,
     stall_timeout: str | float = 120.0,
     tpot: str | float | None = None,
@@ -179,7 +190,8 @@ def plan_episode(
 ) -> Config:
     """Check one episode's options together. Raises ConfigError (a sentence) for the first that cannot be run.
 
-    `planner_memory` None means: on for a model, off for a thinker that says the same whenever it is asked the same.
+    `planner_memory` None means: on for a model, off for a thinker that says the same whenever it is asked the same. `prompts` is a folder
+    of the user's own, or templates by role.
     """
     try:
         spec = games.spec(game)
@@ -206,6 +218,12 @@ def plan_episode(
         raise ConfigError("throughput 'shared' divides token time; leave out the seconds, or use --throughput parallel")
     if dynamic_reactive_budget and (clock == "wall" or not (shape.planner and shape.reactor)):
         raise ConfigError("--dynamic-reactive-budget moves N_TR of a planner/reactor pair in token time; use it with --agent agile and token budgets")
+    if force_answer:
+        if not shape.reactor:
+            raise ConfigError(f"--force-answer asks a reactor, and agent {agent!r} has none; use --agent agile or reactive, or leave it out")
+        share = budgets["reactive_budget_tokens"]
+        if share is not None and kept_back(share) < 1:
+            raise ConfigError(f"a reactive budget of {share} tokens is too small to keep some back for --force-answer; give 8 or more")
     default = spec.default_action if default_action is None else default_action
     if default not in (*spec.legal_actions, spec.default_action):
         raise ConfigError(f"default action {default!r} is none of {spec.name}'s; give one of {' '.join(spec.legal_actions)}")
@@ -214,6 +232,9 @@ def plan_episode(
     thinkers = {role: given for role, given, there in (("planner", planner, shape.planner), ("reactor", reactor, shape.reactor)) if there}
     _check_code(agent, shape, planner, spec.name, allowed=allow_code)
     models = {role: not _checked(given, spec.name, role).deterministic for role, given in thinkers.items()}
+    own = read_folder(prompts) if isinstance(prompts, str) else dict(prompts or {})
+    memory = models.get("planner", False) and "memory" in names_in("planner", own) if planner_memory is None else planner_memory
+    _check_prompts(own, shape, guidance, memory)
     return Config(
         game=game,
         load=load,
@@ -228,7 +249,9 @@ def plan_episode(
         guidance=guidance,
         throughput=throughput,
         dynamic_reactive_budget=dynamic_reactive_budget,
-        planner_memory=models.get("planner", False) if planner_memory is None else planner_memory,
+        planner_memory=memory,
+        force_answer=force_answer,
+        prompts=own or None,
         guidance_limit=guidance_limit,
         # What an agent without programs is allowed changes nothing.
         allow_code=allow_code and shape.planner_programs,
@@ -256,6 +279,14 @@ def _partner(game: str, given: str | None) -> str | None:
             f"partner {given!r} has to think, and only the agent beside it has thinkers; give --agent {given} --partner human, or --partner scripted"
         )
     return given
+
+
+def _check_prompts(own: Mapping[str, str], shape: agents.Shape, guidance: str, memory: bool) -> None:
+    """Raise ConfigError where a prompt of the user's would silently leave out what was asked for."""
+    if shape.planner and shape.reactor and guidance != "none" and "guidance" not in names_in("reactor", own):
+        raise ConfigError("the reactor.txt given has no {guidance}, so the planner's notes would not be seen; add it, or give --guidance none")
+    if shape.planner and memory and "memory" not in names_in("planner", own):
+        raise ConfigError("the planner.txt given has no {memory}, so its last conclusion would not be seen; add it, or give --planner-memory off")
 
 
 def _check_code(agent: str, shape: agents.Shape, planner: str | Backend, game: str, *, allowed: bool) -> None:

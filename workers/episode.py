@@ -7,7 +7,7 @@ from typing import Any
 import games
 from games.base import Game
 from replays import events as ev
-from workers import backends
+from workers import agents, backends
 from workers.backends import Backend
 from workers.cast import Cast
 from workers.config import Config
@@ -60,9 +60,11 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
     reactive = budget_words(config.reactive_budget_tokens, config.reactive_budget_s)
     texts = fixed_texts(
         game,
+        shape=agents.shape(config.agent),
         default_action=config.default_action,
         tick_budget=tick,
-        reactive_budget="a share of it, named below," if config.dynamic_reactive_budget else reactive,
+        reactive_budget=None if config.dynamic_reactive_budget else reactive or tick,
+        templates={**getattr(agents.load(config.agent), "PROMPTS", {}), **(config.prompts or {})},
     )
     roles: dict[str, ev.Backend] = {}
     for role in ("planner", "reactor"):

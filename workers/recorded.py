@@ -18,6 +18,7 @@ from replays.payload import AnyRecorded
 from workers import agents, backends
 from workers.config import Config, Start, plan_episode
 from workers.errors import ConfigError
+from workers.prompts import ROLES
 
 __all__ = ["Recording", "config_of", "file_id", "fork_start", "options_of", "own_start"]
 
@@ -59,6 +60,10 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
     accepted = inspect.signature(plan_episode).parameters
     for option, value in header.options.items():
         name = option.replace("-", "_")
+        if name == "prompts":
+            # Prompts of the user's own are in the header, and the folder they came from is not.
+            out[name] = {role: header.texts[role] for role in ROLES if role in header.texts}
+            continue
         if name in _UNASKED or value is None or (name in _PAIR and not pair):
             continue
         if name not in accepted:

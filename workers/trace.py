@@ -121,4 +121,4 @@ def memory_parts(finished: Trace | None, *, whole: bool = False) -> tuple[str | 
     conclusion = finished.conclusion(finished.tokens if whole else CONCLUSION_TOKENS) if finished is not None else []
     if not conclusion or finished is None:
         return ()
-    return (f"Your own last conclusion, made for turn {finished.generation}, as a reference:\n", *conclusion, "\n\n")
+    return (f"Your own last conclusion, made for turn {finished.generation}, as a reference:\n", *conclusion)

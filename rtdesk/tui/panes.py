@@ -292,7 +292,8 @@ def _prompt(state: ViewState, stream: StreamState, look: Look, width: int, count
         if not isinstance(part, Part):
             parts.append(part)
         elif part.text is not None:
-            parts.append(texts.get(part.text, f"[text {part.text}]"))
+            text = texts.get(part.text, f"[text {part.text}]")
+            parts.append(text.encode()[part.start : part.upto].decode(errors="replace") if part.upto else text)
         elif part.obs is not None:
             parts.append(state.text if part.obs == state.tick else f"[observation of turn {part.obs}]")
         else:

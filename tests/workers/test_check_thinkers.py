@@ -76,7 +76,7 @@ COUNT = itertools.count()
         ({"reactor_prompt": lambda asked: [b"board", Part(obs=asked.tick)]}, "prompts", "holds b'board'", "a str or a replays.events.Part"),
         ({"reactor_prompt": without_a_board}, "prompts", "does not show the board", "Part(obs=asked.tick)"),
         ({"reactor_prompt": of_another_turn}, "prompts", "the observation of turn 6, but was asked about 7", "no other observation is kept"),
-        ({"reactor_prompt": with_an_unknown_text}, "prompts", "the fixed text 'hints'", "planner, reactor, rules"),
+        ({"reactor_prompt": with_an_unknown_text}, "prompts", "the fixed text 'hints'", "the texts of an episode are"),
         ({"reactor_prompt": pointing_nowhere}, "prompts", "points at nothing", "exactly one of text, obs, trace"),
         ({"reactor_prompt": with_a_guess}, "prompts", "generation 0, which it was not given", "pass on asked.guidance"),
         ({"reactor_prompt": lambda asked: [str(next(COUNT)), Part(obs=asked.tick)]}, "prompts", "something else when asked again", "keep nothing"),

@@ -426,8 +426,8 @@ def test_reactive_budget_falls_to_the_95th_percentile_of_uncut_lengths() -> None
 def test_reactor_is_told_a_budget_that_moves() -> None:
     reactor = Heard([thinking(5000)])
     play("agile", reactor=reactor, dynamic_reactive_budget=True, reactive_budget=1024, ticks=6)
-    assert "For this turn you have 1024 tokens." in reactor.prompts[4]
-    assert "For this turn you have 1536 tokens." in reactor.prompts[5]
+    assert "you have 1024 tokens for this turn" in reactor.prompts[4]
+    assert "you have 1536 tokens for this turn" in reactor.prompts[5]
 
 
 def test_dynamic_budget_rule() -> None:

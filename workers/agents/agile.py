@@ -14,13 +14,13 @@ SHAPE = Shape(planner=True, reactor=True)
 
 
 def planner_prompt(asked: Asked) -> list[str | ev.Part]:
-    """Rules, the frozen observation, and the planner's own last conclusion where memory is on."""
-    return [ev.Part(text="planner"), ev.Part(text="rules"), *asked.memory, ev.Part(obs=asked.tick)]
+    """Rules, the planner's own last conclusion where memory is on, and the frozen observation."""
+    return list(asked.parts)
 
 
 def reactor_prompt(asked: Asked) -> list[str | ev.Part]:
     """Rules, the fresh observation, then the guidance as a reference."""
-    return [ev.Part(text="reactor"), ev.Part(text="rules"), ev.Part(obs=asked.tick), *asked.guidance]
+    return list(asked.parts)
 
 
 def act(choice: Choice) -> Decision:

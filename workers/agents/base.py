@@ -28,6 +28,8 @@ class Asked(NamedTuple):
 
     tick: int
     """The turn the thinker is asked about."""
+    parts: tuple[str | ev.Part, ...] = ()
+    """The episode's own prompt for this role, filled in for this turn: guidance or memory included, where there is some."""
     guidance: tuple[str | ev.Part, ...] = ()
     """For a reactor: the planner's thinking, as parts, each already labelled with its turn."""
     memory: tuple[str | ev.Part, ...] = ()

@@ -11,7 +11,7 @@ SHAPE = Shape(planner=True, planner_answers=True)
 
 
 def planner_prompt(asked: Asked) -> list[str | ev.Part]:
-    return [ev.Part(text="planner"), ev.Part(text="rules"), *asked.memory, ev.Part(obs=asked.tick)]
+    return list(asked.parts)
 
 
 def act(choice: Choice) -> Decision:

@@ -11,7 +11,7 @@ SHAPE = Shape(reactor=True)
 
 
 def reactor_prompt(asked: Asked) -> list[str | ev.Part]:
-    return [ev.Part(text="reactor"), ev.Part(text="rules"), ev.Part(obs=asked.tick)]
+    return list(asked.parts)
 
 
 def act(choice: Choice) -> Decision:
