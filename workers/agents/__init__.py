@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from workers.agents.base import Agent, Asked, Choice, Decision, Shape
+from workers.agents.base import Agent, Asked, Choice, Decision, Ran, Shape
 from workers.errors import ConfigError
 from workers.plugins import find, names
 
-__all__ = ["Agent", "Asked", "Choice", "Decision", "Shape", "available", "load", "shape"]
+__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape", "available", "load", "shape"]
 
-OURS = ("agile", "default", "human", "planning", "random", "reactive")
+OURS = ("agile", "code", "default", "human", "planning", "random", "reactive")
 
 
 def available() -> list[str]:
