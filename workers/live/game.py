@@ -109,7 +109,9 @@ class Driver:
                     return order.t_ns
                 if isinstance(order, Command) and order.what == "quit":
                     return 0
-                early.append(frame)
+                # A key pressed at a board that does not move yet moves nobody later.
+                if not (isinstance(order, Command) and order.what == "key"):
+                    early.append(frame)
         return 0
 
     def _fulfil(self, conductor: Conductor, want: Want) -> None:

@@ -22,7 +22,7 @@ from replays.writer import ReplayWriter
 from workers.live.child import NAP_S, WRITE_FAILED, Child
 from workers.merge import Merger
 from workers.rings import Frame, RingReader
-from workers.wire import drain
+from workers.wire import Close, drain, read_control
 
 __all__ = ["main"]
 
@@ -84,6 +84,9 @@ class Recorder:
             elif isinstance(item, ev.End):
                 self._end(item)
                 self.game.publish(frame)
+            elif item is None and self._writer is None and isinstance(read_control(frame), Close):
+                # Over before it began: there is nothing to record.
+                self.done = True
         if not frames:
             # Keep up with the thinkers in between, so that no ring comes round while a long tick lasts.
             self._drain()
