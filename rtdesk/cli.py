@@ -117,7 +117,7 @@ LEVEL_OPTIONS = _options(
     click.option("--seed", type=int, default=0, show_default=True, help="Seed of the level."),
 )
 EPISODE_OPTIONS = _options(
-    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, human, random, default."),
+    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, code, human, random, default."),
     click.option("--ticks", type=int, help="Stop after so many ticks."),
     click.option("--tick-budget", metavar="8192|6s", help="N_TE: thinking a tick, in tokens or seconds; the unit decides the clock."),
     click.option("--reactive-budget", metavar="2048|2s", help="N_TR: the reactor's share of it."),

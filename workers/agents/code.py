@@ -6,12 +6,16 @@ of Wen et al., arXiv 2511.04898.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from replays import events as ev
 from workers.agents.base import Asked, Choice, Decision, Shape
 
-__all__ = ["SHAPE", "act", "planner_prompt"]
+__all__ = ["PROMPTS", "SHAPE", "act", "planner_prompt"]
 
 SHAPE = Shape(planner=True, planner_programs=True)
+PROMPTS = {"planner": (Path(__file__).parents[1] / "prompts" / "coder.txt").read_text(encoding="utf-8")}
+"""In place of the planner's own template."""
 
 
 def planner_prompt(asked: Asked) -> list[str | ev.Part]:

@@ -82,6 +82,7 @@ def fixed_texts(
         "marks": words.marks,
         "advice": words.advice,
         "glance": words.glance,
+        "view": words.view,
     }
     if reactive_budget is not None:
         known["reactive_budget"] = reactive_budget

@@ -13,7 +13,7 @@ from workers.plugins import unknown
 
 __all__ = ["FIXED", "MOVING", "Layout", "Template", "default_templates", "read_folder"]
 
-FIXED = ("game", "rules", "actions", "default_action", "tick_budget", "reader", "notes", "line", "marks", "advice", "glance")
+FIXED = ("game", "rules", "actions", "default_action", "tick_budget", "reader", "notes", "line", "marks", "advice", "glance", "view")
 """Placeholders that mean the same in the whole episode."""
 MOVING = {
     "planner": ("turn", "next_turn", "observation", "memory"),

@@ -24,6 +24,11 @@ class Words(NamedTuple):
     """What a reactor does well to look at."""
     defaults: tuple[tuple[str, str], ...] = ()
     """What a default action that is no answer means: (letter, words)."""
+    view: str = (
+        "It holds the same facts as the board in words, under string keys, as numbers, strings and lists. You cannot see its keys from here: begin with "
+        "what you are sure of, look with `view.get(name)`, and fall back on an action that is safe without it."
+    )
+    """What a program finds in a view."""
 
 
 _GENERAL = Words(
@@ -55,6 +60,10 @@ _WORDS = {
             "For U, S and D work out where the cars of the lane you would be on are after this turn's move, and whether one covers x = 0; for a step that "
             "is not hit, do the same for the turn after. Go up when that is safe and there is a way on, else wait where you are safe."
         ),
+        view=(
+            '`view["turn"]` is the turn, `view["lane"]` your lane, 0 to 9. `view["cars"]` is a list of `[lane, head, direction, speed, length]`, direction '
+            '"left" or "right", speed above 0. A car covers head - length to head if it faces right, head to head + length if it faces left; you are at 0.'
+        ),
     ),
     "snake": Words(
         line="   Best line so far: Turn 12: U to (3,5); Turn 13: R to (4,5).",
@@ -74,6 +83,10 @@ _WORDS = {
             "brings an apple that still lasts nearer, and of those one that leaves more ways on."
         ),
         defaults=(("S", "straight on"),),
+        view=(
+            '`view["turn"]` is the turn, `view["direction"]` the heading as a letter, `view["snake"]` the cells `[x, y]` head first, `view["foods"]` a list of '
+            '`[x, y, life, value]` in ageing order, `view["obstacles"]` cells, `view["size"]` 8: walls are where x or y is 0 or size - 1.'
+        ),
     ),
     "overcooked": Words(
         line="   Best line so far: Turn 12: U from (3,3) holding nothing; Turn 13: I from (3,3) holding nothing; Turn 14: L from (3,3) holding onion.",
@@ -91,6 +104,13 @@ _WORDS = {
         glance=(
             "What do you hold, what is it good for, and where is that? If you face it, I; if you stand beside it, turn towards it; else take a step that brings "
             "you nearer and that the other cook does not block. If you have been stepping to and fro in front of him, stay once or take another way."
+        ),
+        view=(
+            '`view["turn"]` is the turn, `view["you"]` your number, 0 or 1. `view["terrain"]` is a list of strings, so `view["terrain"][y][x]` is the letter of a '
+            'cell: blank floor, X counter, P pot, O onions, D dishes, S serving counter. `view["players"]` holds `[[x, y], facing letter, held]` of both cooks, '
+            '`view["objects"]` what lies on counters and in pots; `held` is None or such an object. An object is `["onion", [x, y]]`, `["dish", [x, y]]` or '
+            '`["soup", [x, y], list of onions, turns cooked or -1, "idle", "cooking" or "ready", 5 or -1]`. `view["history"]` holds the last letters of both, '
+            '`view["orders_delivered"]` the soups so far.'
         ),
     ),
 }
