@@ -121,7 +121,7 @@ def raced(tmp_path_factory: pytest.TempPathFactory) -> tuple[Play, list[Path]]:
     with playing(level("agile"), level("human"), records=paths, hands=[{}, {0: 0}]) as play:
         seen = -1
         while not play.over:
-            play.until("tick", lambda: play.states[1].tick > seen or play.over)
+            play.until("tick", lambda seen=seen: play.states[1].tick > seen or play.over)
             seen = play.states[1].tick
             # Both sources are asked, as the screen does; the key is for one of them.
             for source in play.sources:
