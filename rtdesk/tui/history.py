@@ -17,7 +17,7 @@ from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import Overview as Past
 from rtdesk.tui.views import View
 
-__all__ = ["LABEL", "Past", "Track", "acted_runs", "event_rows", "history_rows", "past_of", "plot_rows", "score_runs", "tick_at", "total", "track"]
+__all__ = ["LABEL", "Past", "Track", "acted_runs", "event_rows", "event_runs", "history_rows", "past_of", "plot_rows", "score_runs", "tick_at", "total", "track"]
 
 LABEL = 8
 """Columns of the rows' labels."""
@@ -82,7 +82,7 @@ def history_rows(state: ViewState, view: View, look: Look, width: int, rows: int
     found = track(past.ticks, width - LABEL - 10)
     ahead = past is view.overview
     score: list[Run] = [("score   ", look.dim), *score_runs(past, found, look, state, ahead=ahead, high=_ceiling(view)), ("  " + figure, look.bright)]
-    events = [("events  ", look.dim), *_events(past, found, look, state, ahead)]
+    events = [("events  ", look.dim), *event_runs(past, found, look, state, ahead=ahead)]
     acted = [("acted   ", look.dim), *acted_runs(past, found, look, state, ahead=ahead)]
     return [finish(((" ", look.base), *row), width, look) for row in (score, events, acted)]
 
@@ -91,7 +91,7 @@ def _single(state: ViewState, past: Past, look: Look, width: int, figure: str) -
     half = width // 2 - 12
     plot, line = track(past.ticks, max(8, half)), track(past.ticks, max(8, half))
     runs: list[Run] = [(" score ", look.dim), *score_runs(past, plot, look, state), (f" {figure:<5}", look.bright), ("events ", look.dim)]
-    return finish((*runs, *_events(past, line, look, state, False)), width, look)
+    return finish((*runs, *event_runs(past, line, look, state)), width, look)
 
 
 def _values(past: Past, found: Track) -> list[float]:
@@ -131,7 +131,8 @@ def _past_and_future(text: str, style: Style, found: Track, state: ViewState, lo
     return [(text[:cursor], style), (text[cursor : cursor + 1], look.notice), (text[cursor + 1 :], look.faint)]
 
 
-def _events(past: Past, found: Track, look: Look, state: ViewState, ahead: bool) -> list[Run]:
+def event_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False) -> list[Run]:
+    """Return the most telling event of each column; `ahead` shows what is still to come, and the cursor."""
     upto = found.columns if ahead else found.column(max(0, state.tick)) + max(1, found.wide)
     cursor = found.column(max(0, state.tick)) if ahead else -1
     runs: list[Run] = []
@@ -145,7 +146,8 @@ def _events(past: Past, found: Track, look: Look, state: ViewState, ahead: bool)
             runs.append((look.signs.marks.get(kind, look.signs.dot), look.notice))
         elif kind:
             voice = _MARK_VOICE.get(kind, "")
-            runs.append((look.signs.marks[kind], look.strong[voice] if voice else look.bright))
+            style = look.voice["planner"] if kind == "plan" else look.strong[voice] if voice else look.bright
+            runs.append((look.signs.marks[kind], style))
         else:
             runs.append((look.signs.dot if found.wide <= 1 or column % found.wide == 0 else " ", look.faint if column < upto else look.rule))
     return runs

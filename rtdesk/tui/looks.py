@@ -58,7 +58,7 @@ class Signs:
     """The signs of a look: drawn ones, or ASCII where the terminal may draw them two cells wide."""
 
     __slots__ = (
-        "arrows", "ascii", "bar", "bars", "block", "bullet", "cursor", "dash", "diamond", "dot", "ellipsis", "hollow", "line", "lower", "marks", "parts", "pause", "play", "shade", "slow", "thick", "up", "upper",
+        "arrows", "ascii", "bar", "bars", "block", "bullet", "cursor", "dash", "diamond", "dot", "down", "ellipsis", "hollow", "line", "lower", "marks", "parts", "pause", "play", "shade", "slow", "thick", "up", "upper",
         "wait",
     )  # fmt: skip
 
@@ -75,6 +75,7 @@ class Signs:
         self.diamond = "+" if ascii else "◆"
         self.hollow = "o" if ascii else "◇"
         self.up = "^" if ascii else "▲"
+        self.down = "v" if ascii else "▼"
         self.ellipsis = "..." if ascii else "…"
         self.cursor = "_" if ascii else "▌"
         self.upper = "'" if ascii else "▀"
@@ -121,16 +122,20 @@ class Look:
         self.chip[""] = style("bg", "dim", bold=True) if self.rgb else Style(reverse=True)
         for table in (self.voice, self.strong):
             table[""] = self.text
+        self.found = style("person", bold=True, underline=True)
+        """Words looked for, where they stand; the one that was gone to is a chip."""
         self.segment = {name: style(f"s_{name}") for name in STRATEGY} if self.colour else {name: Style() for name in STRATEGY}
 
-    def style(self, fg: str, bg: str = "bg", *, bold: bool = False, dim: bool = False, mix: tuple[str, float] | None = None) -> Style:
+    def style(
+        self, fg: str, bg: str = "bg", *, bold: bool = False, dim: bool = False, underline: bool = False, mix: tuple[str, float] | None = None
+    ) -> Style:
         """Return the style of two palette words; without colour only weight is left."""
         if not self.colour:
-            return Style(bold=bold or None, dim=dim or None)
+            return Style(bold=bold or None, dim=dim or None, underline=underline or None)
         front = self.palette[fg]
         if mix is not None:
             front = _blend(front, self.palette[mix[0]], mix[1])
-        return Style(color=front, bgcolor=self.palette[bg], bold=bold or None)
+        return Style(color=front, bgcolor=self.palette[bg], bold=bold or None, underline=underline or None)
 
     def paint(self, fg: str | None, bg: str | None, bold: bool = False) -> Style:
         """Return the style of two colours, each a palette word, `word:word:percent` for a blend, or None for the background."""

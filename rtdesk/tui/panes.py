@@ -17,9 +17,10 @@ from replays.notes import why
 from replays.plans import Cell, PlanLine, where
 from replays.reduce import ViewState
 from replays.streams import StreamState
+from rtdesk.tui.highlight import painted, spans
 from rtdesk.tui.looks import STRATEGY, Look
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
-from rtdesk.tui.views import View
+from rtdesk.tui.views import Find, View
 from rtdesk.tui.wrap import Line, last_rows, rows_at
 
 __all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "reactor_pane", "tail_height", "tail_rows"]
@@ -238,11 +239,12 @@ def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: Vie
     else:
         # What the reactor said last tick is old news until it wakes again.
         old = voice == "reactor" and state.woke is None
-        rows += tail_rows(stream, view.anchors.get(voice), look, width, count, voice, old)
+        rows += tail_rows(stream, view.anchors.get(voice), look, width, count, voice, old, view.find)
     return rows
 
 
-def tail_rows(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool) -> list[Row]:
+def tail_rows(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool, find: Find | None = None) -> list[Row]:
+    """Return the running tail; `find` are words to show where they stand."""
     text = stream.text
     room = width - 3
     follow = anchor is None
@@ -259,11 +261,13 @@ def tail_rows(stream: StreamState, anchor: int | None, look: Look, width: int, c
         # Every row of the line being written is bright, not only its last.
         current = next((i for i in range(len(lines) - 1, -1, -1) if lines[i].first), 0)
     style = look.soft
+    found = spans(text, lines, find.pattern) if find is not None else []
+    newest = look.chip["person"] if find is not None and find.stream == voice else look.found
     for i, line in enumerate(lines):
         if line.first or not rows:
             style = look.dim if old else _tail_style(line, begins, look, voice)
         shown = look.text if live and i >= current and style is look.soft else style
-        runs: list[Run] = [("  " + line.text, shown)]
+        runs: list[Run] = [("  ", shown), *painted(line, shown, found, look.found, newest)]
         if live and line is last_line and cells(line.text) < room:
             runs.append((look.signs.cursor, look.voice[voice]))
         rows.append(finish(runs, width, look))

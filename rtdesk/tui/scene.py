@@ -7,6 +7,7 @@ Each part is a list of rows of the part's exact width and height. Most tests ass
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from games.base import Board
@@ -21,6 +22,7 @@ from rtdesk.tui.meter import alarm, meter_rows, window
 from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
 from rtdesk.tui.person import count_row, partner_chip
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
+from rtdesk.tui.timeline import on_timeline, timeline_rows
 from rtdesk.tui.views import View
 
 __all__ = ["PART", "decided_row", "draw_game", "fact_rows", "foot", "head", "overlay", "scene"]
@@ -77,7 +79,7 @@ def _running(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
     runs += [(sign + " ", look.dim), (f"{word:<6}", look.bright)]
     speed = ""
     if status.mode == "replay":
-        speed = f"{status.speed:g}x"
+        speed = f"{status.speed:g}x" if status.speed != math.inf else "max"
     elif status.rate is not None:
         speed = _rate(status.rate, state.tick_budget)
     if speed:
@@ -305,11 +307,13 @@ def meter(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]
     if rect.height == 0:
         return []
     rows = meter_rows(state, view, look, rect.width)
-    if layout.history >= 3:
+    recorded = on_timeline(view)
+    if layout.history >= 3 and not recorded:
         rows.append(blank(rect.width, look))
     past = (state.tick, state.steps, state.noted, state.score, state.header is None, _Same(view.overview), _Same(view.spec), view.status.ticks)
     key = (*past, look, rect.width, layout.history)
-    rows += view.kept("history", key, lambda: history_rows(state, view, look, rect.width, layout.history))
+    make = timeline_rows if recorded else history_rows
+    rows += view.kept("history", key, lambda: make(state, view, look, rect.width, layout.history))
     return _exact(rows, rect, look)
 
 

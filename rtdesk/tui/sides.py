@@ -20,6 +20,7 @@ from rtdesk.tui.meter import meter_rows
 from rtdesk.tui.panes import answer_row, planner_head, planner_pins, tail_rows
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
+from rtdesk.tui.timeline import on_timeline, ruler_row
 from rtdesk.tui.views import View
 
 __all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "sides_scene"]
@@ -76,7 +77,9 @@ def _name(side: Side, number: int) -> str:
     header = side.state.header
     if header is None:
         return f"side {number + 1}"
-    return "you" if header.agent == "human" and side.view.status.human else one_line(header.agent, 24)
+    if header.agent == "human" and side.view.status.human:
+        return "you"
+    return one_line(header.agent, 24) + (f" from {header.parent.tick}" if header.parent is not None else "")
 
 
 def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
@@ -104,7 +107,7 @@ def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) 
     elif room > 0:
         voice = "planner" if header is not None and "planner" in header.backends else "reactor"
         stream = state.planner if voice == "planner" else state.reactor
-        rows += tail_rows(stream, None, look, width, room, voice, False)
+        rows += tail_rows(stream, None, look, width, room, voice, False, view.find)
     rows = rows[: rect.height] + [blank(width, look)] * (rect.height - len(rows))
     return [(*row, (" ", look.base)) for row in rows]
 
@@ -117,15 +120,19 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     ticks = max(past_of(side.state, side.view).ticks for side in sides)
     found = track(ticks, rect.width - LABEL - 10)
     top = max((value for side in sides for _, value, _ in past_of(side.state, side.view).scores), default=1.0)
+    recorded = on_timeline(sides[0].view)
+    # Recordings stand at one tick; one that is over already has the cursor where the others are.
+    newest = max((side.state for side in sides), key=lambda state: state.tick)
     if layout.history >= 3:
-        rows.append(blank(rect.width, look))
+        rows.append(ruler_row(newest, past_of(newest, sides[0].view), found, look, rect.width) if recorded else blank(rect.width, look))
     lines: list[Row] = []
     for number, side in enumerate(sides):
         past: Past = past_of(side.state, side.view)
+        at = newest if recorded else side.state
         label = f" {_name(side, number)[: LABEL - 1]:<{LABEL}}"
         figure: Run = (f"  {side.state.score:g}", look.bright)
-        lines.append(finish(((label, look.dim), *score_runs(past, found, look, side.state, high=top), figure), rect.width, look))
+        lines.append(finish(((label, look.dim), *score_runs(past, found, look, at, ahead=recorded, high=top), figure), rect.width, look))
         if layout.history >= 3:
-            lines.append(finish(((" " * (LABEL + 1), look.dim), *acted_runs(past, found, look, side.state)), rect.width, look))
+            lines.append(finish(((" " * (LABEL + 1), look.dim), *acted_runs(past, found, look, at, ahead=recorded)), rect.width, look))
     rows += lines
     return rows[: rect.height] + [blank(rect.width, look)] * (rect.height - len(rows))

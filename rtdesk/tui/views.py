@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import msgspec
 
 from games.base import Board, GameSpec
 
-__all__ = ["Overview", "Status", "View"]
+__all__ = ["Find", "Overview", "Status", "View"]
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,6 +62,14 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """Ticks in which the words looked for were said."""
 
 
+class Find(msgspec.Struct, frozen=True):
+    """Words looked for in what was said."""
+
+    pattern: re.Pattern[str]
+    stream: str = ""
+    """The stream whose newest words are the hit that was gone to; empty if none is."""
+
+
 class View(msgspec.Struct, kw_only=True):
     """What the app hands to the scene for a frame."""
 
@@ -78,6 +87,7 @@ class View(msgspec.Struct, kw_only=True):
     """(key, what it does) for the foot."""
     jump: str = ""
     """Digits typed so far, in a replay."""
+    find: Find | None = None
     memo: dict[str, Any] = {}
     """Rows that need no making again while what they are made of is the same; the app hands the same dict to every frame."""
     dropped: int = 0

@@ -1,0 +1,79 @@
+"""A recording's timeline: a ruler with the cursor, and below it, column by column, score, events and who acted. Pure.
+
+With three rows the ruler is a fourth above them; in a small terminal one row says it all. While words are looked for, the ruler shows
+where they were said.
+"""
+
+from __future__ import annotations
+
+from replays.clean import width as cells
+from replays.reduce import ViewState
+from rtdesk.tui.history import LABEL, Past, Track, event_runs, history_rows, past_of, track
+from rtdesk.tui.looks import Look
+from rtdesk.tui.runs import Row, Run, finish
+from rtdesk.tui.views import View
+
+__all__ = ["on_timeline", "ruler_row", "timeline_rows"]
+
+STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000, 10_000, 20_000, 25_000, 50_000, 100_000, 250_000, 1_000_000)
+APART = 8
+"""Columns between two figures of the ruler, at least."""
+MARGIN = 10
+"""Columns at the right end for the figures of the rows."""
+
+
+def on_timeline(view: View) -> bool:
+    """Whether the screen shows a recording whose whole length is known."""
+    return view.status.mode == "replay" and view.overview is not None
+
+
+def timeline_rows(state: ViewState, view: View, look: Look, width: int, rows: int) -> list[Row]:
+    """Return the rows below the tick's own: ruler, score, events and acted, or one row where there is no room for more."""
+    past = past_of(state, view)
+    found = track(past.ticks, width - LABEL - MARGIN)
+    if rows >= 3:
+        return [ruler_row(state, past, found, look, width), *history_rows(state, view, look, width, rows)]
+    label = f" {'found' if past.hits else 'events':<{LABEL}}"
+    runs: list[Run] = [(label, look.dim), *(_hits(state, past, found, look) if past.hits else event_runs(past, found, look, state, ahead=True))]
+    return [finish((*runs, (f"  {state.score:g}", look.bright)), width, look)]
+
+
+def ruler_row(state: ViewState, past: Past, found: Track, look: Look, width: int) -> Row:
+    """Return the row above the others: where the cursor is, and figures; or where the words looked for were said."""
+    label = f" {'found' if past.hits else 'tick':<{LABEL}}"
+    cursor = found.column(max(0, state.tick))
+    here = f"{look.signs.down}{max(0, state.tick)}"
+    # The cursor's figure stands left of it where it would leave the row.
+    at = cursor if cursor + len(here) <= found.columns + MARGIN else cursor - len(here) + 1
+    here = here if at == cursor else here[1:] + here[:1]
+    runs: list[Run] = [(label, look.dim)]
+    if past.hits:
+        return finish((*runs, *_hits(state, past, found, look)), width, look)
+    text = _figures(found, width - cells(label))
+    left, right = text[:at], text[at + len(here) :]
+    # A figure the cursor's covers in part says nothing true any more.
+    left = left.rstrip("0123456789").ljust(at) if left[-1:].isdigit() else left
+    cut = len(right) - len(right.lstrip("0123456789"))
+    if cut and text[at + len(here) - 1 : at + len(here)].isdigit():
+        right = " " * cut + right[cut:]
+    return finish((*runs, (left, look.faint), (here, look.bright), (right, look.faint)), width, look)
+
+
+def _figures(found: Track, width: int) -> str:
+    step = next((one for one in STEPS if found.column(min(one, found.ticks)) >= APART), STEPS[-1])
+    row = [" "] * width
+    for tick in range(0, found.ticks, step):
+        column, figure = found.column(tick), str(tick)
+        if column + len(figure) <= found.columns + MARGIN - 1:
+            row[column : column + len(figure)] = figure
+    return "".join(row[:width])
+
+
+def _hits(state: ViewState, past: Past, found: Track, look: Look) -> list[Run]:
+    cursor = found.column(max(0, state.tick))
+    columns = {found.column(tick) for tick in past.hits}
+    runs: list[Run] = []
+    for column in range(found.columns):
+        sign = look.signs.bar if column in columns else look.signs.dot if found.wide <= 1 or column % found.wide == 0 else " "
+        runs.append((sign, look.notice if column == cursor else look.strong["person"] if column in columns else look.faint))
+    return runs
