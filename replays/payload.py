@@ -79,7 +79,7 @@ def unpack_events(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ...], l
         events = _events.decode(payload)
     except DECODING:
         return _unpack_one_by_one(payload, tick)
-    if any(map(_nests_too_deep, events)):
+    if any(_unsound(event, tick) for event in events):
         return _unpack_one_by_one(payload, tick)
     return tuple(events), []
 
@@ -95,10 +95,10 @@ def _unpack_one_by_one(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ..
         why = ""
         try:
             event = ev.decode(memoryview(item))
-            if not _nests_too_deep(event):
+            why = _unsound(event, tick)
+            if not why:
                 found.append(event)
                 continue
-            why = f"nests deeper than {MAX_DEPTH} levels"
         except DECODING as error:
             why = str(error)
         try:
@@ -145,6 +145,25 @@ _KINDS = frozenset(str(kind.__struct_config__.tag) for kind in (*ev.Event.__subc
 
 def _int(value: Any, otherwise: Any) -> Any:
     return value if type(value) is int else otherwise
+
+
+def _unsound(event: Any, tick: int) -> str:
+    """Return what is wrong with an event whose types are right, or an empty string: readers need not ask again."""
+    if event.tick != tick:
+        return f"it is of tick {event.tick}, in a record of tick {tick}"
+    if _nests_too_deep(event):
+        return f"nests deeper than {MAX_DEPTH} levels"
+    if type(event) is ev.Token:
+        if event.lens and min(event.lens) < 0:
+            return "a token has less than no bytes"
+        arrivals = event.meas.get("arrivals")
+        if arrivals is not None and not _are_arrivals(arrivals):
+            return "meas.arrivals is no list of [tokens, ns]"
+    return ""
+
+
+def _are_arrivals(value: Any) -> bool:
+    return type(value) is list and all(type(one) is list and len(one) == 2 and type(one[0]) is type(one[1]) is int and one[0] >= 0 for one in value)
 
 
 def _nests_too_deep(event: Any) -> bool:

@@ -14,6 +14,7 @@ reactor has said in the tick now running.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from copy import copy
 from typing import Any
@@ -46,6 +47,8 @@ __all__ = ["ActionNote", "AnswerNote", "History", "ViewState", "fold", "fold_all
 
 NOTES = 400
 """Lines of the event list that are kept."""
+MOST_TICKS = 10_000_000
+"""A tick beyond is no tick of ours, and gets no character in the history."""
 LONG = 3
 """Ticks after which it is worth a line that a planner came to an end."""
 
@@ -89,7 +92,7 @@ class History(msgspec.Struct, omit_defaults=True):
     """(tick, raw score, points), one entry where one of them changed."""
 
     def mark(self, tick: int, kind: str) -> None:
-        if tick < 0:
+        if not 0 <= tick < MOST_TICKS:
             return
         marks = self.marks.ljust(tick + 1)
         if notes.RANK.get(kind, 0) > notes.RANK.get(notes.KIND.get(marks[tick], ""), -1):
@@ -358,8 +361,9 @@ def _action(state: ViewState, event: Action) -> None:
     source, reason = one_line(event.source, 20), one_line(event.reason, 40) if event.reason is not None else None
     state.last = ActionNote(event.tick, letter, source, reason, agrees, planned)
     history = state.history
-    history.acted = history.acted.ljust(event.tick)[: event.tick] + notes.SOURCE.get(event.source, "?")
-    history.letters = history.letters.ljust(event.tick)[: event.tick] + (letter[:1] or "?")
+    if 0 <= event.tick < MOST_TICKS:
+        history.acted = history.acted.ljust(event.tick)[: event.tick] + notes.SOURCE.get(event.source, "?")
+        history.letters = history.letters.ljust(event.tick)[: event.tick] + (letter[:1] or "?")
     if event.source == "default":
         state.defaults += 1
         late = event.reason == "late"
@@ -378,11 +382,14 @@ def _action(state: ViewState, event: Action) -> None:
 def _step(state: ViewState, event: Step) -> None:
     before, was = state.points, state.snapshot
     state.snapshot = event.state
-    state.score, state.points, state.reward = event.score, event.points, event.reward
+    # A game may reckon with what is no number; that cannot be drawn, and leaves the figure before it standing.
+    state.score, state.points, state.reward = (
+        now if math.isfinite(now) else then for now, then in ((event.score, state.score), (event.points, state.points), (event.reward, state.reward))
+    )
     state.steps = event.tick + 1
     scores = state.history.scores
-    if not scores or scores[-1][1:] != (event.score, event.points):
-        scores.append((event.tick, event.score, event.points))
+    if not scores or scores[-1][1:] != (state.score, state.points):
+        scores.append((event.tick, state.score, state.points))
     for kind, text in notes.happened(event, before, was):
         state.note(event.tick, kind, text)
     if event.done:

@@ -79,10 +79,8 @@ class StreamTimes:
 
 def _arrivals(event: ev.Token) -> Iterable[tuple[int, int]]:
     """Return (tokens, t_ns) of each frame of a run; the run itself where the file does not tell."""
-    told = event.meas.get("arrivals")
-    if isinstance(told, list) and all(isinstance(one, list) and len(one) == 2 and all(type(part) is int for part in one) for one in told):
-        return [(count, t_ns) for count, t_ns in told if 0 < count < 1 << 32]
-    return [(len(event.lens), event.t_ns)] if event.lens else []
+    told = event.meas.get("arrivals") or [[len(event.lens), event.t_ns]]
+    return [(count, t_ns) for count, t_ns in told if 0 < count < 1 << 32]
 
 
 def spread(values: list[float]) -> dict[str, float] | None:

@@ -31,12 +31,20 @@ def replay(file: str, *, tick: int | None, look: str | None, plain: bool, fps: i
         return replay_desk(recording, tick=tick, look=look, plain=plain, fps=fps)
 
 
+def hush() -> None:
+    """What a thinker or a board says of a wild recording is no matter of the terminal: the command's own line tells it."""
+    import logging
+
+    logging.getLogger().addHandler(logging.NullHandler())
+
+
 def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None = None, reactor: str | None = None) -> int:
     from replays.info import info as inspect
     from replays.reader import open_replay
 
     if reactor is not None and not guidance:
         raise Exit(2, f"--reactor {reactor} says who is asked for --guidance; give both, or neither")
+    hush()
     with open_replay(file) as recording:
         found = inspect(recording)
         if guidance:
@@ -124,6 +132,7 @@ def verify(
     from replays.verify import verify as check
     from workers.rerun import Rerun, rerun
 
+    hush()
     with open_replay(file) as recording:
         verdict = check(recording, game=game)
         again = rerun(recording, game=game, planner=planner, reactor=reactor) if thinkers else Rerun(why="not asked for")

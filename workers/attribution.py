@@ -22,7 +22,7 @@ from replays import events as ev
 from replays.verify import make_recorded
 from workers.backends import Backend
 from workers.config import Config
-from workers.episode import cast_of, make_backend, make_game
+from workers.episode import cast_of, make_backend, make_game, make_header
 from workers.errors import ConfigError
 from workers.reactor import ReactorCore
 from workers.recorded import Recording, config_of
@@ -175,6 +175,9 @@ class _Witness:
             raise ConfigError(f"agent {header.agent!r} has no reactor to ask; this is for agents with one, such as agile")
         self._recording = recording
         self._game = make_game(self.config)
+        # Prompts may be built of texts an older recording did not have yet.
+        texts = {**make_header(self.config, self._game, meas={}).texts, **header.texts}
+        self._header = msgspec.structs.replace(header, texts=texts)
         self._backend = make_backend(self.config, "reactor")
         self.exact = self._backend.info.deterministic and header.clock == "token"
 
@@ -191,6 +194,8 @@ class _Witness:
         if begun is None or action is None:
             span = f"it holds ticks {ticks[0]} to {ticks[-1]}" if ticks else "it holds none"
             raise ConfigError(f"tick {tick} of the recording cannot be asked about: {span}, and asks need one that was played")
+        if self._header.clock == "token" and not (begun.at is not None and begun.guidance_at is not None and begun.end_at is not None):
+            raise ConfigError(f"tick {tick} of the recording cannot be asked about: it does not say when the reactor woke")
         heard = list(self._planner_until(tick)) if any(kind != "none" for kind in kinds) else []
         return Attribution(
             tick=tick,
@@ -204,7 +209,7 @@ class _Witness:
     def _ask(self, begun: ev.Tick, kind: str, heard: Sequence[ev.Generation | Piece]) -> Asked:
         """Let the reactor's own core answer one tick."""
         config = msgspec.structs.replace(self.config, guidance=kind)
-        cast = cast_of(config, self._game, self._recording.header)
+        cast = cast_of(config, self._game, self._header)
         for tick in _between(self._recording.ticks, begun.tick - _SEEN, begun.tick - 1):
             for event in self._recording.events(tick):
                 if isinstance(event, ev.Tick):
@@ -268,9 +273,10 @@ class _Witness:
 
 def _read(kind: str, events: Sequence[ev.AnyEvent], default: str) -> Asked:
     """What a core wrote of one tick, in short."""
-    answer = next(event for event in events if isinstance(event, ev.Answer))
-    start = next(event for event in events if isinstance(event, ev.Generation) and event.phase == "start")
-    end = next(event for event in events if isinstance(event, ev.Generation) and event.phase == "end")
+    answer = next((event for event in events if isinstance(event, ev.Answer)), None)
+    start, end = (next((event for event in events if isinstance(event, ev.Generation) and event.phase == phase), None) for phase in ("start", "end"))
+    if answer is None or start is None or end is None:
+        raise ConfigError(f"the reactor cannot be asked with guidance {kind!r}: the recorded tick leaves it no time")
     return Asked(
         guidance=kind,
         letter=answer.letters[0] if answer.letters else default,

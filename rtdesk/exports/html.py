@@ -18,6 +18,7 @@ from typing import Any
 from games.base import Board, Entity
 from replays import events as ev
 from replays.clean import clean, one_line
+from replays.info import strict
 from replays.notes import KIND, why
 from replays.plans import where
 from replays.reader import Replay
@@ -47,7 +48,7 @@ def html_page(recording: Replay, span: Span) -> str:
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
     title = escape(data["title"])
     # As JSON allows: no `<` in the text, so nothing in it can end the element it stands in.
-    told = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    told = json.dumps(strict(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for sign in "<>&\u2028\u2029":
         told = told.replace(sign, f"\\u{ord(sign):04x}")
     return _PAGE.format(title=title, policy=policy, style=style, script=script, data=told)
@@ -223,7 +224,7 @@ def _shares(event: ev.Token, begun: ev.Tick | None, state: ViewState) -> tuple[f
     if begun.deadline_ns is None or not budget:
         return 0.0, 1.0
     start = begun.deadline_ns - budget * 1e9
-    times = [one[1] for one in event.meas.get("arrivals") or [] if isinstance(one, list) and len(one) == 2 and isinstance(one[1], int)] or [event.t_ns]
+    times = [t_ns for _, t_ns in event.meas.get("arrivals") or ()] or [event.t_ns]
     return _inside((times[0] - start) / (budget * 1e9)), _inside((times[-1] - start) / (budget * 1e9))
 
 

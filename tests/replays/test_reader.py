@@ -292,7 +292,7 @@ def test_foreign_maps_with_whole_numbers_as_keys_load(tmp_path: Path) -> None:
 def test_unknown_kinds_and_fields_of_a_newer_version_are_kept(tmp_path: Path) -> None:
     tick = {"kind": "tick", "tick": 0, "view": {}, "text": "hello", "weather": "rain"}
     mood = {"kind": "mood", "tick": 0, "seq": 4, "at": 9, "feels": [1, 2]}
-    data = msgpack.packb(header_map(colour="red")) + tick_record(0, tick, mood) + pack_record(9, 0, b"newer") + tick_record(1, tick)
+    data = msgpack.packb(header_map(colour="red")) + tick_record(0, tick, mood) + pack_record(9, 0, b"newer") + tick_record(1, {**tick, "tick": 1})
     with opened(tmp_path / "a.rtr", data) as replay:
         known, unknown = replay.events(0)
         assert known == ev.Tick(tick=0, view={}, text="hello")

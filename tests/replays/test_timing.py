@@ -57,8 +57,8 @@ def test_a_fit_needs_three_points_and_two_lengths() -> None:
     assert fit_line([5, 5, 5], [1.0, 2.0, 3.0]) is None
 
 
-@pytest.mark.parametrize("arrivals", ["soon", [[1]], [["a", 2]], [[0, 5]], [[-3, 5]], [[True, 5]], None, [[1, 2, 3]]])
-def test_arrivals_that_are_none_are_passed_over(arrivals: Any) -> None:
+@pytest.mark.parametrize("arrivals", [[[0, 5]], [[1 << 40, 5]], [], None])
+def test_frames_without_tokens_are_passed_over(arrivals: Any) -> None:
     times = StreamTimes()
     times.start(generation("start", 0))
     times.tokens(ev.Token(tick=0, t_ns=7, stream="reactor", generation=0, channel="content", text="xy", lens=[1, 1], meas={"arrivals": arrivals}))
