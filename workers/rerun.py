@@ -75,6 +75,8 @@ def _unrepeatable(header: ev.Episode, given: dict[str, Any]) -> str:
     """Return why an episode cannot be run again, or an empty string."""
     if header.clock != "token":
         return "wall time does not come twice"
+    if "human" in (header.agent, header.options.get("partner")):
+        return "a person played, and is not asked to press the keys again"
     for role, backend in header.backends.items():
         if role == "controller":
             return "its planner was steered by a controller"

@@ -154,6 +154,8 @@ def test_an_episode_that_went_on_longer_than_it_should_differs(tmp_path: Path) -
     ("fields", "why"),
     [
         ({"clock": "wall", "tick_budget_s": 1.0}, "wall time"),
+        ({"agent": "human"}, "a person played"),
+        ({"options": {"partner": "human"}}, "a person played"),
         ({"game": "./mine.py"}, "not loaded on a recording's word"),
         ({"agent": "../../evil.py"}, "not loaded on a recording's word"),
         ({"agent": "nobody"}, "unknown agent"),
