@@ -91,6 +91,8 @@ class _Comparison:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._held = set(recording.ticks)
+        # The builtin thinkers read the observation as data, and of a prompt the planner's text alone.
+        self._reads = any(backend.spec != "builtin" for backend in recording.header.backends.values())
         self._last = recording.ticks[-1] if recording.ticks else -1
         self._found: Divergence | None = None
         self._why = ""
@@ -116,7 +118,7 @@ class _Comparison:
         if not any(isinstance(event, ev.Tick) for event in recorded):
             self._why = f"the file lost part of tick {tick}"
             return
-        parting = _part(_comparable(recorded), _comparable(events))
+        parting = _part(_comparable(recorded), _comparable(events), words=self._reads)
         if parting is None:
             self._equal += 1
             self.over = tick == self._last
@@ -134,7 +136,7 @@ class _Comparison:
         found = self._found
         recorded = self._recording.header
         words = _words_parting(recorded, header)
-        if words is not None and found is None and not _reads(header):
+        if words is not None and found is None and not self._reads:
             self._why = self._why or f"the prompts are not this version's any more ({words.path.partition('[')[0]}); its thinkers do not read them"
             words = None
         parting = _header_parting(recorded, header) or words
@@ -153,11 +155,6 @@ class _Comparison:
             return None
         parting = first_parting(_map(recorded), _map(end), "end")
         return None if parting is None else Divergence(self._last, *parting)
-
-
-def _reads(header: ev.Episode) -> bool:
-    """Whether any thinker reads its prompt; the builtin ones read the observation as data."""
-    return any(backend.spec != "builtin" for backend in header.backends.values())
 
 
 def _words_parting(recorded: ev.Episode, played: ev.Episode) -> Parting | None:
@@ -191,14 +188,18 @@ def _comparable(events: Sequence[AnyRecorded]) -> list[ev.AnyEvent]:
     ]
 
 
-def _map(event: ev.Event) -> dict[str, Any]:
-    return {name: value for name, value in ev.to_map(event).items() if name not in _DROPPED}
+def _map(event: ev.Event, *, words: bool = True) -> dict[str, Any]:
+    """Return an event's fields; without `words` a prompt is what it shows of the planner's text, however that is put."""
+    told = {name: value for name, value in ev.to_map(event).items() if name not in _DROPPED}
+    if not words and "prompt" in told:
+        told["prompt"] = [part for part in told["prompt"] if isinstance(part, dict) and "trace" in part]
+    return told
 
 
-def _part(recorded: list[ev.AnyEvent], played: list[ev.AnyEvent]) -> Parting | None:
+def _part(recorded: list[ev.AnyEvent], played: list[ev.AnyEvent], *, words: bool) -> Parting | None:
     """Return the first field that differs, under the name of its event."""
     for one, other in zip(recorded, played):
-        a, b = _map(one), _map(other)
+        a, b = _map(one, words=words), _map(other, words=words)
         if a == b:
             continue
         if _name(a) != _name(b):

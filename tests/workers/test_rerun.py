@@ -104,10 +104,27 @@ def test_prompts_of_another_version_are_the_first_divergence_for_who_reads_them(
 
 
 def test_prompts_of_another_version_are_a_remark_for_who_does_not_read_them(tmp_path: Path) -> None:
-    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), header=older_prompts))
+    def reworded(event: ev.AnyEvent) -> ev.AnyEvent:
+        if isinstance(event, ev.Generation) and event.phase == "start":
+            return msgspec.structs.replace(event, prompt=["Hear, hear! ", *event.prompt])
+        return event
+
+    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), header=older_prompts, change=reworded))
     assert found.divergence is None
     assert found.ticks > 0
     assert "header.texts.rules" in found.why
+
+
+def test_guidance_cut_elsewhere_is_a_divergence_for_everybody(tmp_path: Path) -> None:
+    def cut(event: ev.AnyEvent) -> ev.AnyEvent:
+        if isinstance(event, ev.Generation) and event.stream == "reactor" and event.tick == 2 and event.phase == "start":
+            parts = [msgspec.structs.replace(part, upto=part.upto - 1) if isinstance(part, ev.Part) and part.trace is not None else part for part in event.prompt]
+            return msgspec.structs.replace(event, prompt=parts)
+        return event
+
+    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), change=cut))
+    assert found.divergence is not None
+    assert (found.divergence.tick, found.divergence.field) == (2, "generation reactor 2 start.prompt[0].upto")
 
 
 def test_a_killed_thinker_is_no_divergence_and_ends_what_can_be_compared(tmp_path: Path) -> None:
