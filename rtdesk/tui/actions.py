@@ -62,6 +62,7 @@ class Actions:
         _leave: Callable[[int], None]
         _open: Callable[[str], None]
         _soon: Callable[[], None]
+        _hurry: Callable[[], None]
 
     # Keys. An open dialog or card switches the game's keys off.
 
@@ -128,7 +129,9 @@ class Actions:
     def action_move(self, letter: str, hand: int = 0) -> None:
         """A person's move; `hand` is 1 for the second person's half of the keyboard."""
         if letter in self._human:
-            self._ask("key", f"{letter}/{hand}" if hand else letter)
+            for source in self.sources:
+                source.command("key", f"{letter}/{hand}" if hand else letter)
+            self._hurry()
 
     def action_over(self, what: str) -> None:
         """What the result card offers a person, whose letters are keys of the game otherwise."""

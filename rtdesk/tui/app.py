@@ -59,6 +59,8 @@ FLOOD_FPS = 15.0
 SSH_FPS = 12.0
 QUIET, QUIET_S = 15, 0.1
 """After so many beats with nothing to draw, seconds from one beat to the next; a key wakes it at once."""
+ECHO_S = 0.003
+"""Seconds from a person's key to the frame that shows it."""
 NOTICE_S = 3.0
 """Seconds a notice stays in the foot."""
 
@@ -257,10 +259,21 @@ class DeskApp(Actions, App[None]):
             self._quiet = 0
             self._beating = asyncio.get_running_loop().call_soon(self._beat)
 
+    def _hurry(self) -> None:
+        """A key of the game was pressed: what it did is told within a millisecond or so, and is to be seen before the next frame is due."""
+        self._stale = True
+        if self._beating is not None:
+            self._beating.cancel()
+            self._quiet = 0
+            self._beating = asyncio.get_running_loop().call_later(ECHO_S, self._beat)
+
     def _poll(self, now_ns: int) -> None:
         for run in self._sides:
             new, over = run.poll(now_ns)
             self._stale = self._stale or new
+            if over:
+                # A state of its own: what is new in it may have the old one's addresses.
+                self._drawn.clear()
             if over and run is self._sides[0]:
                 self._anchors, self._result_seen = {}, False
                 self._seen_notes = self.state.noted
