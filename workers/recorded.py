@@ -68,6 +68,8 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
             continue
         if name not in accepted:
             raise ConfigError(f"the recording has an option this version does not know, {option!r}; use the rtdesk it was made with")
+        if name == "partner" and not str(value).isidentifier():
+            raise ConfigError(f"the recording's partner is {value!r}, which is not loaded on a recording's word; name the agent that plays beside it")
         if isinstance(accepted[name].default, str) and not isinstance(value, str):
             raise ConfigError(f"the recording's option {option!r} is {value!r}, which no rtdesk wrote; it cannot be run again")
         # Switches are recorded as they are typed.
