@@ -26,8 +26,17 @@ class Exit(Exception):
         self.line = line
 
 
+class Command(click.Command):
+    """A command that is set up the same whether it is called through the group or by itself, as tests and the docs do."""
+
+    def __init__(self, *args: Any, context_settings: dict[str, Any] | None = None, **more: Any) -> None:
+        super().__init__(*args, context_settings={**CONTEXT, **(context_settings or {})}, **more)
+
+
 class Commands(click.Group):
     """A group that lists its commands in the order they are written, and knows near misses."""
+
+    command_class = Command
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
