@@ -15,9 +15,12 @@ import itertools
 import math
 import os
 import statistics
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 import games
 from games.base import GameError
@@ -110,6 +113,11 @@ def _plan(wanted: Wanted, ghost: Replay | None, *, screen: bool) -> Plan:
         rate = _ghost_rate(ghost) if ghost is not None else None
         rate = default_rate(_name(wanted.game), people=people) if rate is None else rate
     sides = [plan_episode(wanted.game, tick_rate=None if rate is None or math.isinf(rate) else rate, **one) for one in asked]
+    if people and screen and wanted.tick_rate is None and ghost is None and sides[0].clock == "token" and sides[0].tpot_s is None:
+        tpot = _model_tpot(sides)
+        if tpot is not None:
+            # With a model a tick is as long as its thinking: faster boards would only wait for it.
+            sides = [msgspec.structs.replace(config, tpot_s=tpot, warnings=(*config.warnings, _long_tick(config, tpot))) for config in sides]
     seats = [Seat(number, player) for number, config in enumerate(sides) for player, name in sorted(config.players.items()) if name == "human"]
     if seats and not screen:
         raise Exit(2, "a person plays on the screen; leave out --headless (--agent default plays what nobody's keys play)")
@@ -118,6 +126,38 @@ def _plan(wanted: Wanted, ghost: Replay | None, *, screen: bool) -> Plan:
     if len(seats) > MOST_PEOPLE:
         raise Exit(2, f"{len(seats)} people do not fit at one keyboard; {MOST_PEOPLE} do")
     return Plan(tuple(sides), _records(wanted, sides, ghost), tuple(seats), ghost)
+
+
+def _model_tpot(sides: Sequence[Config]) -> float | None:
+    """Return the seconds a token takes of the slowest model that thinks, from one short answer of each; None where no model does.
+
+    Raises Exit if one does not answer: then nobody could be played against.
+    """
+    from rtdesk.model import COUNT, PROBE_TOKENS
+    from workers import backends
+    from workers.backends.openai.heard import hear
+
+    slowest: float | None = None
+    for spec in dict.fromkeys(spec for config in sides for spec in (config.planner, config.reactor) if isinstance(spec, str)):
+        backend: Any = backends.make(spec)
+        try:
+            if backend.info.deterministic or not hasattr(backend, "ask"):
+                continue
+            print(f"rtdesk: asking {backend.info.title or spec} how fast it is", file=sys.stderr)
+            heard = hear(backend.ask(COUNT, max_tokens=PROBE_TOKENS))
+        finally:
+            backend.close()
+        if heard.error is not None:
+            raise Exit(1, f"{spec}: how fast it is could not be measured: {heard.error}; mend that, or give --tick-rate")
+        tpot = heard.meas.get("tpot_s")
+        if tpot:
+            slowest = max(slowest or 0.0, float(tpot))
+    return slowest
+
+
+def _long_tick(config: Config, tpot_s: float) -> str:
+    seconds = tpot_s * (config.tick_budget_tokens or 1)
+    return f"a tick lasts {seconds:.1f} s, {config.tick_budget_tokens} tokens of {tpot_s * 1000:.3g} ms; --tick-budget or --tick-rate makes it shorter"
 
 
 def _is_file(name: str) -> bool:

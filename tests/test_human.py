@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import deque
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from workers.pace import Tempo
 from workers.rings import ListRing
 from workers.simulator import simulate
 from workers.wire import Command, Emitter, GoAhead, Stand, drain, split
+
+sys.path.insert(0, str(Path(__file__).parent / "workers"))
 
 SECOND = 1_000_000_000
 BEGIN = 5 * SECOND
@@ -320,3 +323,31 @@ def test_a_recording_of_another_level_is_refused(recording: str) -> None:
     ):
         with pytest.raises(Exit, match=words):
             make_plan(one, screen=True)
+
+
+def test_beside_a_model_a_tick_is_as_long_as_its_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    import rtdesk.match
+
+    monkeypatch.setattr(rtdesk.match, "_model_tpot", lambda sides: 0.02)
+    plan = make_plan(wanted(vs="human", tick_budget="256"), screen=True)
+    assert [config.tpot_s for config in plan.sides] == [0.02, 0.02]
+    assert "a tick lasts 5.1 s, 256 tokens of 20 ms" in plan.sides[0].warnings[-1]
+    # Told otherwise, it is not asked.
+    assert make_plan(wanted(vs="human", rate=2.0), screen=True).sides[0].tpot_s is None
+
+
+def test_a_models_speed_is_measured_by_asking_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import rtdesk.match
+    from model_kit import ModelServer, Say, delta, sse, usage
+
+    monkeypatch.setenv("RTDESK_API_KEY", "none")
+    words = [delta(f"{number} ") for number in range(20)]
+    with ModelServer(Say(sse(*words, delta(finish="stop"), usage(20)), gap_s=0.01)) as server:
+        sides = [plan_episode("snake", agent="agile", planner=server.spec, reactor=server.spec), plan_episode("snake", agent="human")]
+        tpot = rtdesk.match._model_tpot(sides)
+        assert len(server.asked) == 1
+    assert tpot is not None
+    assert 0.01 <= tpot < 0.1
+    assert rtdesk.match._model_tpot([plan_episode("snake", agent="agile")]) is None
+    with pytest.raises(Exit, match="give --tick-rate"):
+        rtdesk.match._model_tpot(sides)
