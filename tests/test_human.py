@@ -337,8 +337,9 @@ def test_beside_a_model_a_tick_is_as_long_as_its_thinking(monkeypatch: pytest.Mo
 
 
 def test_a_models_speed_is_measured_by_asking_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    import rtdesk.match
     from model_kit import ModelServer, Say, delta, sse, usage
+
+    import rtdesk.match
 
     monkeypatch.setenv("RTDESK_API_KEY", "none")
     words = [delta(f"{number} ") for number in range(20)]
