@@ -218,6 +218,8 @@ class Answer(Event, frozen=True, tag="answer"):
     """Why there is none: none, truncated, invalid, fault."""
     program: str | None = None
     """For a program: its text."""
+    forced: bool = False
+    """It was asked for in the time kept back, the thinking cut (`--force-answer`)."""
 
 
 class Action(Event, frozen=True, tag="action"):

@@ -8,15 +8,22 @@ Source: spec/token-clock section 2, step 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
-from workers.backends import Chunk, Item
+import msgspec
 
-__all__ = ["KEPT_BACK", "WALL_SHARE", "Opened", "beginning", "kept_back", "question"]
+from workers.answers import Reading, read_answer
+from workers.backends import Chunk, Item, Request
+
+if TYPE_CHECKING:
+    from workers.stream import TokenStream
+
+__all__ = ["KEPT_BACK", "SHARE", "Opened", "beginning", "forced", "kept_back", "read_forced", "together"]
 
 KEPT_BACK = 64
 """Tokens kept back at most."""
-WALL_SHARE = 8
+SHARE = 8
 """One part in so many of N_TR, or of T_R in wall time, is kept back."""
 BOX = "\\boxed{"
 _SHOWN = 8000
@@ -25,7 +32,7 @@ _SHOWN = 8000
 
 def kept_back(window: int) -> int:
     """Return F, tokens, for a reactive window of `window` tokens."""
-    return min(KEPT_BACK, window // WALL_SHARE)
+    return min(KEPT_BACK, window // SHARE)
 
 
 def beginning(reasoning: str, content: str, force: str) -> str:
@@ -35,11 +42,52 @@ def beginning(reasoning: str, content: str, force: str) -> str:
     return f"{thoughts}{said}{chr(10) * 2 if said else ''}{force}\n{BOX}"
 
 
-def question(prompt: str, said: str, force: str) -> str:
-    """Return the text of one more short request."""
-    tail = said.strip()
-    kept = tail if len(tail) <= _SHOWN else "[...]" + tail[-_SHOWN:]
-    return f"{prompt.rstrip()}\n\nThis is what you have thought and said so far:\n{kept}\n\n{force}\n"
+class Question:
+    """The text of one more short request, put together when somebody reads it."""
+
+    def __init__(self, prompt: object, said: str, force: str) -> None:
+        self._prompt, self._said, self._force = prompt, said, force
+
+    def __str__(self) -> str:
+        tail = self._said.strip()
+        kept = tail if len(tail) <= _SHOWN else "[...]" + tail[-_SHOWN:]
+        shown = f"This is what you have thought and said so far:\n{kept}\n\n" if kept else ""
+        return f"{str(self._prompt).rstrip()}\n\n{shown}{self._force}\n"
+
+
+def forced(request: Request, said: Sequence[tuple[str, str]], *, force: str, budget_tokens: int, continues: bool) -> Request:
+    """Return what asks for the answer of a generation that was begun with `request` and has `said` so far, as (channel, text)."""
+    reasoning, content = ("".join(text for channel, text in said if channel == wanted) for wanted in ("reasoning", "content"))
+    whole = "".join(text for _, text in said)
+    return msgspec.structs.replace(
+        request,
+        prompt=request.prompt if continues else Question(request.prompt, whole, force),
+        budget_tokens=budget_tokens,
+        forced=True,
+        said=whole,
+        prefix=beginning(reasoning, content, force) if continues else "",
+    )
+
+
+def read_forced(content: str, *, letters: Sequence[tuple[str, str]], turn: int, cut: bool = True) -> Reading:
+    """Return what a forced answer says; `cut` as in `read_answer`. One that opens a box of its own behind ours is read without ours."""
+    reading = read_answer(content, letters=letters, mode="act", turn=turn, cut=cut)
+    if reading.letters is None and content.startswith(BOX):
+        own = read_answer(content[len(BOX) :], letters=letters, mode="act", turn=turn, cut=cut)
+        return own if own.letters is not None else reading
+    return reading
+
+
+def together(first: TokenStream | None, last: TokenStream) -> tuple[int, int | None, dict[str, Any]]:
+    """Return (clock tokens, usage tokens, meas) of a generation that ended with `last`, after `first` was cut if there was one.
+
+    Both requests are billed, so usage is known only if both are. Source: case E08.
+    """
+    if first is None:
+        return last.released, last.usage_tokens, last.meas
+    known = [stream.usage_tokens for stream in (first, last) if stream.usage_tokens is not None]
+    meas = {**first.meas, "forced": {**last.meas, "tokens": last.released}}
+    return first.released + last.released, sum(known) if len(known) == 2 else None, meas
 
 
 class Opened:
@@ -69,10 +117,10 @@ class Opened:
         if cancel is not None:
             cancel()
 
-    def so_far(self) -> object:
+    def so_far(self) -> dict[str, Any]:
         """Pass it on."""
-        ask = getattr(self._items, "so_far", None)
-        return None if ask is None else ask()
+        tell = getattr(self._items, "so_far", None)
+        return {} if tell is None else dict(tell())
 
     def close(self) -> None:
         """Pass it on."""

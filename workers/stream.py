@@ -17,14 +17,17 @@ from typing import Any
 from workers.backends import Backend, Chunk, Finish, Item, Request, cut
 from workers.errors import BackendError
 from workers.fetch import Fetched, lazily
+from workers.force import Opened
 from workers.wire import CHANNELS
 
-__all__ = ["FINISHED", "Progress", "TokenStream", "open_stream"]
+__all__ = ["FINISHED", "OVERFLOW", "Progress", "TokenStream", "open_stream"]
 
 log = logging.getLogger(__name__)
 
 FINISHED = ("stop", "length")
 """How a generation that is worth a conclusion or a plan ends; every other finish is a failure or a cut."""
+OVERFLOW = "context overflow"
+"""How the sentence of a fault begins that says so."""
 _LONGEST_FAULT = 500
 
 
@@ -39,14 +42,16 @@ class Progress(enum.Enum):
     """The stream has nothing yet, and has not said that it is over."""
 
 
-def open_stream(backend: Backend, request: Request, *, stall_s: float, wake: Callable[[], None]) -> TokenStream:
+def open_stream(backend: Backend, request: Request, *, stall_s: float, wake: Callable[[], None], opened: bool = False) -> TokenStream:
     """Begin a generation. Never raises for what the backend does: that is a fault of the stream.
 
-    A backend says `blocking = False` if its `next()` returns at once; any other is read by a thread, which calls `wake`.
+    A backend says `blocking = False` if its `next()` returns at once; any other is read by a thread, which calls `wake`. `opened` says that
+    it goes on behind a box we opened.
     """
 
     def ask() -> Iterator[Item]:
-        return backend.stream(request)
+        items = backend.stream(request)
+        return Opened(items) if opened else items
 
     return TokenStream(Fetched(ask, wake) if getattr(backend, "blocking", True) else lazily(ask), stall_s=stall_s)
 
@@ -158,6 +163,11 @@ class TokenStream:
         if lens:
             emit(channel, "".join(texts), lens, begin)
         return done, ready
+
+    @property
+    def overflowed(self) -> bool:
+        """Whether it broke because the prompt did not fit the model's context."""
+        return self.fault is not None and self.fault.startswith(OVERFLOW)
 
     def cancel(self) -> None:
         """Close the request and drop what was not released."""

@@ -41,6 +41,7 @@ AGENTS: list[dict[str, Any]] = [
     {"agent": "agile"},
     {"agent": "agile", "throughput": "shared"},
     {"agent": "agile", "dynamic_reactive_budget": True, "reactive_budget": 512},
+    {"agent": "agile", "force_answer": True, "reactive_budget": 1024},
     {"agent": "reactive"},
     {"agent": "planning"},
     {"agent": "random"},

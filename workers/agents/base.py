@@ -96,7 +96,7 @@ def answered(choice: Choice) -> Decision:
         return Decision(choice.default_action, "default", choice.missing)
     if not answer.letters:
         return Decision(choice.default_action, "default", answer.why or "invalid", answer.generation)
-    return Decision(answer.letters[0], "reactor", None, answer.generation)
+    return Decision(answer.letters[0], "forced" if answer.forced else "reactor", None, answer.generation)
 
 
 def planned(choice: Choice) -> Decision:

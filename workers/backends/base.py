@@ -6,7 +6,8 @@ iterator cancels the request. Raise `BackendError` with one of the kinds of a ge
 else that is raised counts as kind `fault`. An empty chunk is a sign of life: it ends no silence on screen, only the stall timer's.
 
 A backend may have more: `check(game, stream)`, asked before an episode, raises for what cannot work; `prepare()`, called in the
-process that thinks, loads what takes long; `idle_timeout_s` is set to the stall timeout. A stream may have `so_far()`: the meas
+process that thinks, loads what takes long; `idle_timeout_s` is set to the stall timeout; `continues` says that it can go on from `Request.prefix`; `hides`
+that its server charges for reasoning it does not show; `describe()["context_tokens"]` how much it can read. A stream may have `so_far()`: the meas
 of one that is cut.
 
 The one thing that surprises: the iterator runs in a thread of its own, read ahead, so it may block as it likes; a stream
@@ -78,6 +79,12 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The planner's own last conclusion, when planner memory is on."""
     budget_tokens: int | None = None
     """Tokens after which the stream is cut; None for a planner, which is never cut."""
+    forced: bool = False
+    """A reactor that was cut without an answer is asked for it, and for nothing else: `prompt` says so, and holds what it had said."""
+    said: str = ""
+    """With `forced`: all it had said, both channels in order, up to the token it was cut at."""
+    prefix: str = ""
+    """The beginning of an answer to go on from, only for a backend that says `continues = True`: an opened box, its thoughts in front of it."""
 
 
 class Backend(Protocol):

@@ -42,6 +42,8 @@ class Backend:
             steps = module.write(request.view, load=request.load, max_ticks=request.max_ticks, memory=request.memory)
         elif part == "planner":
             steps = module.plan(request.view, load=request.load, max_ticks=request.max_ticks, memory=request.memory)
+        elif request.forced:
+            steps = _fitting(module.commit(request.view, request.guidance, request.said, load=request.load, max_ticks=request.max_ticks), request.budget_tokens)
         else:
             steps = module.react(request.view, request.guidance, load=request.load, max_ticks=request.max_ticks)
         for strategy, text in steps:
@@ -50,3 +52,10 @@ class Backend:
 
     def close(self) -> None:
         """Nothing is held open."""
+
+
+def _fitting(steps: Iterator[tuple[str, str]], budget_tokens: int | None) -> Iterator[tuple[str, str]]:
+    """Yield an answer; where there is no room for its reason, the box alone."""
+    for strategy, text in steps:
+        short = budget_tokens is not None and len(lengths(text)) > budget_tokens
+        yield strategy, text[text.rindex("\\boxed") :] if short else text

@@ -3,7 +3,8 @@
 The script is a JSON list of generations, taken in turn; the last one is said again for ever. A generation is an object:
 `tokens` (how many tokens of filler to say first), `chunks` (list of [text, tokens, channel], the last two optional),
 `finish` (stop, length, or a fault kind to end with), `raise` (text of an exception to die with after the chunks).
-`{tick}` in a text becomes the generation's turn.
+`{tick}` in a text becomes the generation's turn. `forced` is what it says when it is cut and asked for its answer (chunks as above;
+`forced_end`, an object with `finish`, how that ends), and `says` the sentence of the fault it ends with.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ class Backend:
         """A script fits every game."""
 
     def stream(self, request: Request) -> Iterator[Item]:
+        if request.forced:
+            cut = self._script[min(max(0, self._next - 1), len(self._script) - 1)]
+            return self._say({"chunks": cut.get("forced", ()), **cut.get("forced_end", {})}, request)
         generation = self._script[min(self._next, len(self._script) - 1)]
         self._next += 1
         return self._say(generation, request)
@@ -67,7 +71,7 @@ class Backend:
             raise RuntimeError(generation["raise"])
         finish = generation.get("finish", "stop")
         if finish not in ("stop", "length"):
-            raise BackendError(f"the script ends with {finish}", kind=finish)
+            raise BackendError(str(generation.get("says", f"the script ends with {finish}")), kind=finish)
         yield Finish(finish)
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from workers.backends import Backend
 from workers.cast import Cast
 from workers.config import Config
 from workers.episode import cast_of, make_backend, make_game
+from workers.force import SHARE
 from workers.live.child import NAP_S, Child
 from workers.pace import Pacer
 from workers.planner import PlannerCore
@@ -178,5 +179,9 @@ def _keep_wall_time(core: ReactorCore, emitter: Emitter) -> float:
         return NAP_S
     if now >= tick.reactor_ns:
         core.wake()
-        return (cut - now) / 1e9
+        pressed = tick.deadline_ns - (tick.deadline_ns - tick.reactor_ns) // SHARE
+        if not core.forces or now >= pressed:
+            core.press()
+            return (cut - now) / 1e9
+        return (pressed - now) / 1e9
     return (tick.reactor_ns - now) / 1e9

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from games.freeway import GOAL, car_after, lane_after
+from workers.thinkers.commit import sentences, spoken
 from workers.thinkers.guidance import Line, Notes, read_notes
 from workers.tokens import count_tokens
 
-__all__ = ["react"]
+__all__ = ["commit", "react"]
 
 Step = tuple[str, str]
 
@@ -36,12 +38,33 @@ _NUMBERED = ("the first", "the second", "the third", "the next")
 
 def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
     """Yield (strategy, text) for the fresh road `view`; the last step is the answer. `guidance` is text, or empty for none."""
+    options: list[_Option] = []
+    yield from _thoughts(view, guidance, options)
+    best = max(options, key=lambda option: option.weight)
+    if best.hit:
+        yield "check", "I am hit whatever I do.\n"
+    yield "conclude", f"\\boxed{{{best.letter}}}"
+
+
+def commit(view: dict[str, Any], guidance: str, said: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
+    """Yield the answer of one that was cut after it had `said` so much."""
+    options: list[_Option] = []
+    number = sentences(_thoughts(view, guidance, []), said)
+    for _ in islice(_thoughts(view, guidance, options), number):
+        pass
+    if not options:
+        return spoken("U", "I have looked at no step to its end, so I go on.")
+    best = max(options, key=lambda option: option.weight)
+    return spoken(best.letter, f"Of {', '.join([option.letter for option in options])} I hold {best.letter} for the best so far.")
+
+
+def _thoughts(view: dict[str, Any], guidance: str, options: list[_Option]) -> Iterator[Step]:
+    """Yield all that comes before the answer; each step I could take joins `options` once it was looked at."""
     spent = 0
     road = _Road(view)
     for text in _situation(road):
         spent += count_tokens(text)
         yield "understand", text
-    options = []
     for letter in "USD" if road.lane else "US":
         option = _Option(road, letter)
         for text in option.look():
@@ -50,15 +73,11 @@ def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 10
         options.append(option)
     if guidance:
         yield from _advised(road, read_notes(guidance), options, spent)
-    best = max(options, key=lambda option: option.weight)
     for option in options:
         if option.hit:
             yield "check", f"{option.letter} is hit at once.\n"
         else:
             yield "check", f"Weighing {option.letter}: {option.reasons()}, so {option.weight:.1f}.\n"
-    if best.hit:
-        yield "check", "I am hit whatever I do.\n"
-    yield "conclude", f"\\boxed{{{best.letter}}}"
 
 
 class _Road:

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from games.snake import STEP, advance, moves
+from workers.thinkers.commit import sentences, spoken
 from workers.thinkers.guidance import Line, Notes, read_notes
 from workers.tokens import count_tokens
 
-__all__ = ["react"]
+__all__ = ["commit", "react"]
 
 Step = tuple[str, str]
 
@@ -36,11 +38,34 @@ _WARNED_FOOD = re.compile(r"avoid food \((\d{1,2}),(\d{1,2})\).*?until turn (\d{
 
 def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
     """Yield (strategy, text) for the fresh board `view`; the last step is the answer. `guidance` is text, or empty for none."""
+    options: dict[str, _Option] = {}
+    yield from _thoughts(view, guidance, options)
+    yield "conclude", f"\\boxed{{{_best(options) or view['direction']}}}"
+
+
+def commit(view: dict[str, Any], guidance: str, said: str, *, load: str, max_ticks: int = 100) -> Iterator[Step]:
+    """Yield the answer of one that was cut after it had `said` so much."""
+    options: dict[str, _Option] = {}
+    number = sentences(_thoughts(view, guidance, {}), said)
+    for _ in islice(_thoughts(view, guidance, options), number):
+        pass
+    best = _best(options)
+    if not best:
+        return spoken(view["direction"], "I have found no move that is safe, so I go straight on.")
+    return spoken(best, f"Of {', '.join(options)} I hold {best} for the best so far.")
+
+
+def _best(options: dict[str, _Option]) -> str:
+    """Return the letter that weighs most, empty if there is none."""
+    return max(options.values(), key=lambda option: option.weight).letter if options else ""
+
+
+def _thoughts(view: dict[str, Any], guidance: str, options: dict[str, _Option]) -> Iterator[Step]:
+    """Yield all that comes before the answer; each move that does not kill joins `options` once it was looked at."""
     spent = 0
     for step in _situation(view):
         spent += count_tokens(step[1])
         yield step
-    options: dict[str, _Option] = {}
     for letter in moves(view):
         option = _Option(view, letter)
         for text in option.look():
@@ -50,14 +75,11 @@ def react(view: dict[str, Any], guidance: str, *, load: str, max_ticks: int = 10
             options[letter] = option
     if not options:
         yield "check", "Every way is blocked; I go straight on.\n"
-        yield "conclude", f"\\boxed{{{view['direction']}}}"
         return
     if guidance:
         yield from _advised(view, read_notes(guidance), options, spent)
-    best = max(options.values(), key=lambda option: option.weight)
     for option in options.values():
         yield "check", f"Weighing {option.letter}: {option.reasons()}, so {option.weight:.2f}.\n"
-    yield "conclude", f"\\boxed{{{best.letter}}}"
 
 
 def _situation(view: dict[str, Any]) -> Iterator[Step]:

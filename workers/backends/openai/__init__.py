@@ -75,6 +75,16 @@ class Backend:
             params={"url": self.endpoint.shown, "profile": profile.name, **plain, **odd},
         )
 
+    @property
+    def continues(self) -> bool:
+        """Whether it is thought to go on from the beginning of an answer."""
+        return self.endpoint.profile.prefix_mode != "none"
+
+    @property
+    def hides(self) -> bool:
+        """Whether it is known to charge for reasoning it does not show."""
+        return self.habits.hides
+
     def check(self, game: str, stream: str) -> None:
         """Raise BackendError, with the URL, if nobody listens there: one connection and nothing sent, two seconds at most."""
         host, port, shown = self._first_hop()
