@@ -19,8 +19,7 @@ prints exactly one JSON object on stdout and nothing else.
 
 def sections(command: click.Command, words: tuple[str, ...], parent: click.Context | None = None) -> list[str]:
     """Help of a command, and of each below it."""
-    settings = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "terminal_width": 100}
-    context = click.Context(command, info_name=words[-1], parent=parent, **settings)
+    context = click.Context(command, info_name=words[-1], parent=parent, help_option_names=["-h", "--help"], max_content_width=100, terminal_width=100)
     text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
     out = [f"## {' '.join(words)}\n\n```text\n{text}\n```\n"]
     for name, below in getattr(command, "commands", {}).items():

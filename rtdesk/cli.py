@@ -29,8 +29,8 @@ class Exit(Exception):
 class Command(click.Command):
     """A command that is set up the same whether it is called through the group or by itself, as tests and the docs do."""
 
-    def __init__(self, *args: Any, context_settings: dict[str, Any] | None = None, **more: Any) -> None:
-        super().__init__(*args, context_settings={**CONTEXT, **(context_settings or {})}, **more)
+    def __init__(self, name: str | None, **more: Any) -> None:
+        super().__init__(name, **{"context_settings": CONTEXT, **more})
 
 
 class Commands(click.Group):
