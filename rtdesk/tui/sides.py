@@ -23,7 +23,7 @@ from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
 from rtdesk.tui.timeline import on_timeline, ruler_row
 from rtdesk.tui.views import View
 
-__all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "sides_scene"]
+__all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "side_name", "sides_scene"]
 
 COLUMNS = ("left", "planner", "reactor")
 MOST = len(COLUMNS)
@@ -65,7 +65,7 @@ def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, 
     first = next((side for side in sides if side.state.end is None), max(sides, key=lambda side: side.state.tick))
     if layout.small:
         return {part: head(first.state, first.view, look, layout) if part == "head" else [] for part in layout.parts}
-    who = one_line(" vs ".join(_name(side, number) for number, side in enumerate(sides)), 40)
+    who = one_line(" vs ".join(side_name(side, number) for number, side in enumerate(sides)), 40)
     parts = {"head": head(first.state, first.view, look, layout, who=who), "foot": foot(first.state, first.view, look, layout)}
     for name, side in zip(COLUMNS, sides):
         parts[name] = _column(side, look, layout, layout.parts[name], number=COLUMNS.index(name))
@@ -73,12 +73,13 @@ def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, 
     return {part: parts.get(part, []) for part in layout.parts}
 
 
-def _name(side: Side, number: int) -> str:
+def side_name(side: Side, number: int) -> str:
+    """Return what a side is called: its agent's name, or who of the people at this keyboard plays it."""
     header = side.state.header
     if header is None:
         return f"side {number + 1}"
     if header.agent == "human" and side.view.status.human:
-        return "you"
+        return "you" if side.view.status.people < 2 else ("first", "second")[min(number, 1)]
     return one_line(header.agent, 24) + (f" from {header.parent.tick}" if header.parent is not None else "")
 
 
@@ -89,7 +90,7 @@ def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) 
     backends = dict.fromkeys(one_line(one.title or one.spec, 30) for one in header.backends.values()) if header is not None else {}
     # A side that is out stays as it was, and says why.
     note = DONE.get(state.end.done_reason, state.end.done_reason) if state.end is not None else " + ".join(backends)
-    rows = [rule(look, "person" if view.status.human else "", _name(side, number), (note,), f"score {state.score:g}", width)]
+    rows = [rule(look, "person" if view.status.human else "", side_name(side, number), (note,), f"score {state.score:g}", width)]
     rows += draw_game(state, view, look, layout, width)
     rows.append(decided_row(state, view, look, width))
     facts = fact_rows(state, view, look, width)
@@ -129,7 +130,7 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     for number, side in enumerate(sides):
         past: Past = past_of(side.state, side.view)
         at = newest if recorded else side.state
-        label = f" {_name(side, number)[: LABEL - 1]:<{LABEL}}"
+        label = f" {side_name(side, number)[: LABEL - 1]:<{LABEL}}"
         figure: Run = (f"  {side.state.score:g}", look.bright)
         lines.append(finish(((label, look.dim), *score_runs(past, found, look, at, ahead=recorded, high=top), figure), rect.width, look))
         if layout.history >= 3:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replays.clean import one_line
 from rtdesk.tui.cards import DONE, framed
 from rtdesk.tui.history import past_of, plot_rows
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish, rule
-from rtdesk.tui.sides import Side
+from rtdesk.tui.sides import Side, side_name
 from rtdesk.tui.wrap import fit
 
 __all__ = ["match_card"]
@@ -32,13 +31,6 @@ def match_card(sides: Sequence[Side], look: Look, width: int, room: int) -> list
     return framed("match", body, look, width, foot="")
 
 
-def _name(side: Side, number: int) -> str:
-    header = side.state.header
-    if header is None:
-        return f"side {number + 1}"
-    return "you" if header.agent == "human" else one_line(header.agent, 16)
-
-
 def _score(side: Side) -> float:
     end, spec = side.state.end, side.view.spec
     if end is not None:
@@ -53,7 +45,7 @@ def _winner(sides: Sequence[Side], look: Look) -> list[Run]:
     ahead = first.state.points - second.state.points
     if (_score(first), first.state.points) == (_score(second), second.state.points):
         return [("a draw", look.bright), (f"   both have {first.state.points:g}", look.text)]
-    name = _name(first, ranked[0])
+    name = side_name(first, ranked[0])
     spec = first.view.spec
     by = f"{ahead:g} {spec.points_name}" if spec is not None else f"{ahead:g}"
     return [(f"{name} {'win' if name == 'you' else 'wins'}", look.bright), (f"   by {by}", look.text)]
@@ -65,7 +57,7 @@ def _line(side: Side, number: int, look: Look) -> list[Run]:
     ticks = totals.ticks if totals is not None else state.steps
     defaults = totals.default_actions if totals is not None else state.defaults
     why = (state.end.done_reason if state.end is not None else state.done_reason) or "?"
-    name = _name(side, number)
+    name = side_name(side, number)
     row: list[Run] = [(fit(name, 18, look.signs.ellipsis), look.strong["person"] if name == "you" else look.bright)]
     row += [(f"{_score(side):>6.2f}{state.points:>8g}{ticks:>7}", look.text), (f"{defaults:>10}", look.strong["default"] if defaults else look.text)]
     return [*row, (f"{state.late:>6}   {DONE.get(why, why)}", look.text)]
@@ -78,6 +70,6 @@ def _curves(sides: Sequence[Side], look: Look, width: int, height: int) -> list[
     ticks = max(side.state.steps for side in sides)
     blocks = []
     for number, side in enumerate(sides):
-        head = rule(look, "", _name(side, number), (), f"score {side.state.score:g}", each - 2)
+        head = rule(look, "", side_name(side, number), (), f"score {side.state.score:g}", each - 2)
         blocks.append([head, *plot_rows(side.state, side.view, look, each - 2, height, top=max(1.0, top), ticks=ticks)])
     return [[run for block in blocks for run in finish(block[row], each, look)] for row in range(height + 1)]
