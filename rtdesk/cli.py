@@ -249,17 +249,17 @@ def _run(
 
 @cli.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE")
-@click.option("--tick", type=int, help="Open at this tick.")
+@click.option("--tick", type=int, help="Open at this tick, paused.")
+@click.option("--game", metavar="NAME|PATH", help="The game that draws the board; needed for a game of yours, for a replay never chooses code to run.")
 @click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.")
 @click.option("--ascii", "plain", is_flag=True, help="No box drawing.")
 @click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most.")
-def replay(files: tuple[str, ...], tick: int | None, look: str | None, plain: bool, fps: int | None) -> int:
-    """Look back at a recording: play, pause, step, jump to a tick."""
-    from rtdesk import look_back
+def replay(files: tuple[str, ...], tick: int | None, game: str | None, look: str | None, plain: bool, fps: int | None) -> int:
+    """Look back at a recording: play it at any pace, scrub to a tick or a token, go to events, look for words, read prompts. Up to three
+    recordings of one game, load and seed stand side by side and move in step, a fork beside its parent."""
+    from rtdesk import replaying
 
-    if len(files) > 1:
-        raise click.UsageError(f"{len(files)} files were given; this version shows one replay at a time")
-    return look_back.replay(files[0], tick=tick, look=look, plain=plain, fps=fps)
+    return replaying.replay(files, tick=tick, game=game, look=look, plain=plain, fps=fps)
 
 
 @cli.command()

@@ -14,14 +14,13 @@ from rtdesk.paths import keep_taught, log_file, was_taught
 from workers.config import Config
 
 if TYPE_CHECKING:
-    from replays.reader import Replay
     from rtdesk.heat import Heat, Table
     from rtdesk.logs import Log
     from rtdesk.match import Plan
     from rtdesk.tui.source import Source
     from workers.live.desk import LiveRun
 
-__all__ = ["play_desk", "replay_desk"]
+__all__ = ["play_desk"]
 
 
 def next_name(path: str) -> str:
@@ -96,14 +95,3 @@ def _told(table: Table, code: int) -> int:
 
 def _kept(run: LiveRun) -> str | None:
     return run.recording if run.recording and os.path.exists(run.recording) else None
-
-
-def replay_desk(recording: Replay, *, tick: int | None, look: str | None, plain: bool, fps: int | None) -> int:
-    """Show a recording until the person leaves. Returns the exit code."""
-    from rtdesk.tui.app import run_screen
-    from rtdesk.tui.player import ReplaySource
-
-    source = ReplaySource(recording, title=os.path.basename(recording.path), playing=tick is None)
-    if tick is not None:
-        source.command("jump", str(tick))
-    return run_screen(source, look=look, ascii=plain or None, fps=fps)

@@ -168,12 +168,12 @@ def sentence(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def check_terminal() -> None:
-    """Raise Exit(2) unless a screen can be shown here."""
+def check_terminal(instead: str = "add --headless (and --json for a machine)") -> None:
+    """Raise Exit(2) unless a screen can be shown here; `instead` is what to try."""
     if not sys.stdout.isatty() or not sys.stdin.isatty():
-        raise Exit(2, "stdout is not a terminal, so there is nothing to draw on; add --headless (and --json for a machine)")
+        raise Exit(2, f"stdout is not a terminal, so there is nothing to draw on; {instead}")
     if os.environ.get("TERM", "dumb") in ("", "dumb"):
-        raise Exit(2, "this terminal (TERM=dumb) cannot show a screen; add --headless, or set TERM")
+        raise Exit(2, f"this terminal (TERM=dumb) cannot show a screen; {instead}, or set TERM")
 
 
 def play_on_screen(wanted: Wanted) -> int:

@@ -1,4 +1,4 @@
-"""Looking back at a recording: the scrubber, and the commands that say what is in a file, verify it, export it, compare it."""
+"""Looking back at a recording: the commands that say what is in a file, verify it, export it, compare it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,7 @@ from rtdesk.cli import Exit
 if TYPE_CHECKING:
     from replays.diff import Comparison
 
-__all__ = ["answer", "diff", "export", "info", "replay", "verify"]
-
-
-def replay(file: str, *, tick: int | None, look: str | None, plain: bool, fps: int | None) -> int:
-    """Open the scrubber. Returns the exit code."""
-    from replays.reader import open_replay
-    from rtdesk.live import check_terminal
-
-    with open_replay(file) as recording:
-        if tick is not None and not (recording.first_tick or 0) <= tick <= (recording.last_tick or 0):
-            raise Exit(2, f"tick {tick} is not in {file}; it holds ticks {recording.first_tick} to {recording.last_tick}")
-        check_terminal()
-        from rtdesk.desk import replay_desk
-
-        return replay_desk(recording, tick=tick, look=look, plain=plain, fps=fps)
+__all__ = ["answer", "diff", "export", "info", "verify"]
 
 
 def hush() -> None:

@@ -169,8 +169,13 @@ def acted_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead:
         if found.wide > 1 and sign == "bang" and column % found.wide:
             runs.append((" ", look.strong[voice]))
         else:
-            runs.append((signs[sign], look.notice if column == cursor else look.strong[voice]))
+            runs.append((signs[sign], _under_cursor(voice, look) if column == cursor else look.strong[voice]))
     return runs
+
+
+def _under_cursor(voice: str, look: Look) -> Style:
+    """Return the style of a sign the cursor stands on: in its voice still, so that half a cell of it is no hole."""
+    return look.paint(voice, "text", True) if look.rgb and voice else look.notice
 
 
 def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int, *, top: float = 1.0, ticks: int = 0) -> list[Row]:

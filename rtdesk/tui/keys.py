@@ -116,5 +116,8 @@ def foot_keys(human: tuple[str, ...], *, replay: bool, paceable: bool, people: i
         return (*first, ("F2", "pause"), *speed, ("^r", "again"), ("^b", "mark"), ("?", "rules"), ("F1", "help"), ("^q", "quit"))
     pace = (("[ ]", "slow"), ("+ -", "speed")) if paceable else ()
     if replay:
-        return (("space", "play"), ("◀ ▶", "tick"), *pace, ("0-9 g", "go to"), ("m", "mark"), ("/", "find"), ("?", "help"), ("q", "quit"))
+        # The scrubber's own table knows this one.
+        from rtdesk.tui.replay_keys import replay_foot
+
+        return replay_foot()
     return (("space", "pause"), (".", "tick"), *pace, ("m", "mark"), ("/", "find"), ("?", "help"), ("q", "quit"))

@@ -181,6 +181,11 @@ class ReplaySource:
         stream = getattr(state, voice)
         return rebuild(self.store, stream.prompt, tick=state.tick)
 
+    @property
+    def reading(self) -> bool:
+        """Whether the background reading, or a search, is still under way."""
+        return self.mode == "replay" and (not self.survey.done or (self.search is not None and not self.search.done))
+
     # Playing.
 
     def _begin(self) -> None:

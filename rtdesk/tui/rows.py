@@ -96,6 +96,21 @@ class Rows(Widget, can_focus=False, inherit_css=False):
         event.stop()
         self.app.scroll_part(self.part, 3)  # type: ignore[attr-defined]
 
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        press = getattr(self.app, "press_part", None)
+        if press is not None and press(self.part, event.x, event.y):
+            event.stop()
+            self.capture_mouse()
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        if event.button and self.app.mouse_captured is self:
+            event.stop()
+            self.app.drag_part(self.part, event.x, event.y)  # type: ignore[attr-defined]
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        if self.app.mouse_captured is self:
+            self.release_mouse()
+
     def on_click(self, event: events.Click) -> None:
         event.stop()
         self.app.click_part(self.part, event.x, event.y)  # type: ignore[attr-defined]

@@ -27,7 +27,7 @@ __all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "side_name", "sides_scene
 
 COLUMNS = ("left", "planner", "reactor")
 MOST = len(COLUMNS)
-LABEL = 11
+LABEL = 14
 """Columns of a row's name below the meter."""
 
 
@@ -125,7 +125,7 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     # Recordings stand at one tick; one that is over already has the cursor where the others are.
     newest = max((side.state for side in sides), key=lambda state: state.tick)
     if layout.history >= 3:
-        rows.append(ruler_row(newest, past_of(newest, sides[0].view), found, look, rect.width) if recorded else blank(rect.width, look))
+        rows.append(ruler_row(newest, past_of(newest, sides[0].view), found, look, rect.width, label=LABEL) if recorded else blank(rect.width, look))
     lines: list[Row] = []
     for number, side in enumerate(sides):
         past: Past = past_of(side.state, side.view)

@@ -38,18 +38,18 @@ def timeline_rows(state: ViewState, view: View, look: Look, width: int, rows: in
     return [finish((*runs, (f"  {state.score:g}", look.bright)), width, look)]
 
 
-def ruler_row(state: ViewState, past: Past, found: Track, look: Look, width: int) -> Row:
+def ruler_row(state: ViewState, past: Past, found: Track, look: Look, width: int, *, label: int = LABEL) -> Row:
     """Return the row above the others: where the cursor is, and figures; or where the words looked for were said."""
-    label = f" {'found' if past.hits else 'tick':<{LABEL}}"
+    word = f" {'found' if past.hits else 'tick':<{label}}"
     cursor = found.column(max(0, state.tick))
     here = f"{look.signs.down}{max(0, state.tick)}"
     # The cursor's figure stands left of it where it would leave the row.
     at = cursor if cursor + len(here) <= found.columns + MARGIN else cursor - len(here) + 1
     here = here if at == cursor else here[1:] + here[:1]
-    runs: list[Run] = [(label, look.dim)]
+    runs: list[Run] = [(word, look.dim)]
     if past.hits:
         return finish((*runs, *_hits(state, past, found, look)), width, look)
-    text = _figures(found, width - cells(label))
+    text = _figures(found, width - cells(word))
     left, right = text[:at], text[at + len(here) :]
     # A figure the cursor's covers in part says nothing true any more.
     left = left.rstrip("0123456789").ljust(at) if left[-1:].isdigit() else left

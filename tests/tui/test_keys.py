@@ -14,6 +14,7 @@ from replays.reduce import ViewState
 from rtdesk.tui.app import DeskApp
 from rtdesk.tui.keys import COMMANDS, bindings, foot_keys
 from rtdesk.tui.player import ListSource
+from rtdesk.tui.replay_keys import REPLAY_COMMANDS
 from rtdesk.tui.views import Status
 
 EVENTS = episode()
@@ -374,7 +375,7 @@ def test_no_key_means_two_things() -> None:
 
 
 def test_the_foots_keys_are_keys() -> None:
-    labels = {command.label for command in COMMANDS} | {command.playing_label for command in COMMANDS}
+    labels = {command.label for command in (*COMMANDS, *REPLAY_COMMANDS)} | {command.playing_label for command in COMMANDS}
     for human, replay in (((), False), ((), True), (("U", "I"), False)):
         for label, _ in foot_keys(human, replay=replay, paceable=True):
             assert label in labels or label in ("[ ]", "+ -", "◀ ▶", "0-9 g", "arrows", "Enter", "F8 F9")

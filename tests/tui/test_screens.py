@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 
 from rtdesk.tui.app import DeskApp
 from rtdesk.tui.player import ListSource
+from rtdesk.tui.scrubber import ScrubApp
 from rtdesk.tui.views import Status
 
 
@@ -60,7 +61,7 @@ def test_replay_screen_with_its_timeline(snap_compare: Callable[..., bool], monk
     source = ListSource(episode(), mode="replay", playing=False)
     source.poll(1)
     source.command("jump", "8")
-    app = DeskApp(source, look="dark", ascii=False, timer=False, clock=lambda: 1)
+    app = ScrubApp(source, look="dark", ascii=False, timer=False, clock=lambda: 1)
     assert snap_compare(app, terminal_size=(120, 36), run_before=settle)
 
 
