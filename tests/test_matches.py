@@ -8,6 +8,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -77,7 +78,8 @@ class Play:
             waited = time.monotonic() - began
             runs = self.table.heat.runs
             assert waited < DEADLINE_S, f"no {what} after {waited:.0f} s: {[(run.failure, run.stands, run.pids()) for run in runs]}"
-            runs[0].wait(0.005)
+            # A run that is being put away is left alone, as a screen leaves it.
+            threading.Event().wait(0.005) if self.table.changing else runs[0].wait(0.005)
 
     def of(self, side: int, kind: type) -> list[Any]:
         return [event for event in self.events[side] if isinstance(event, kind)]
