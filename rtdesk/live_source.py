@@ -77,8 +77,18 @@ class LiveSource:
             reading=gate is not None and gate.reading,
             count=0 if gate is None else gate.left,
             paceable=self._pace is not None,
-            note=self._table.error or run.failure or (f"not recording: {run.record_failure}" if run.record_failure else self._table.note),
+            note=self._note(now),
         )
+
+    def _note(self, now: int) -> str:
+        run = self._run
+        if self._table.error or run.failure:
+            return self._table.error or run.failure or ""
+        if run.record_failure:
+            return f"not recording: {run.record_failure}"
+        if run.begun and not run.over and not self._paused and self._holds(now):
+            return "a thinker is waited for: all boards hold" if len(self._heat.runs) > 1 else "a thinker is waited for: the board holds"
+        return self._table.note
 
     def _play(self, now: int) -> str:
         run = self._run

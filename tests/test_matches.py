@@ -269,3 +269,38 @@ def test_a_match_without_a_screen_is_one_json_object(tmp_path: Path) -> None:
     for name in replays:
         with open_replay(name) as replay:
             assert replay.header.meas["match"] == result["match"]
+
+
+SLOW = """
+import os
+from workers.backends.builtin import Backend as Builtin
+
+
+class Backend(Builtin):
+    blocking = False
+
+    def stream(self, request):
+        while request.tick >= 2 and not os.path.exists({flag!r}):
+            yield None
+        yield from super().stream(request)
+"""
+
+
+def test_a_slow_server_holds_both_boards_and_keys_of_the_hold_do_not_count(tmp_path: Path) -> None:
+    flag, slow = tmp_path / "answered", tmp_path / "slow.py"
+    slow.write_text(SLOW.format(flag=str(flag)), encoding="utf-8")
+    thinking = {"planner": str(slow), "tick_budget": 64, "tick_rate": 20.0, "ticks": 5}
+    with playing(level("planning", "freeway", **thinking), level("human", "freeway", tick_budget=64, tick_rate=20.0, ticks=5), hands=[{}, {0: 0}]) as play:
+        play.until("the hold", lambda: all(source.status.play == "waiting" and "all boards hold" in source.status.note for source in play.sources))
+        held = [state.tick for state in play.states]
+        assert held[0] == held[1]
+        play.sources[1].command("key", "D")
+        for _ in range(20):
+            play.poll()
+            threading.Event().wait(0.005)
+        assert [state.tick for state in play.states] == held
+        flag.touch()
+        play.until("end", lambda: play.over)
+        assert [event.letter for event in play.of(1, ev.Action)] == ["U"] * 5
+        assert play.of(1, ev.Control) == []
+        assert [source.status.play for source in play.sources] == ["ended", "ended"]
