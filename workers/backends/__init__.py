@@ -1,18 +1,21 @@
 """Thinkers by name. `make(spec)` imports the one module a spec names; our own backends use the same door as yours.
 
-A spec is `builtin`, `scripted:FILE`, `provider/model` or `URL#model` (a model behind an OpenAI-compatible server; see docs/models.md),
+A spec is `builtin`, `scripted:FILE`, `local:FILE.gguf`, `provider/model` or `URL#model` (a model behind an OpenAI-compatible server; see docs/models.md),
 a path such as `./mine.py` (a module with a class `Backend`), or the name of an entry point in the group `rtdesk.backends`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from workers.backends.base import Backend, Chunk, Finish, Item, Request, cut, spread
 from workers.errors import ConfigError
 from workers.plugins import find, names
 
-__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "available", "cut", "make", "spread"]
+__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "available", "cut", "hosts", "make", "spread"]
 
-_OURS = ("builtin", "openai", "scripted")
+_OURS = ("builtin", "local", "openai", "scripted")
 
 
 def available() -> list[str]:
@@ -41,6 +44,32 @@ def make(spec: str) -> Backend:
     if missing:
         raise ConfigError(f"backend {spec!r} has no {' and no '.join(missing)}; a backend has info, stream(request) and close()")
     return backend
+
+
+class Hosted(Protocol):
+    """A server that several processes share."""
+
+    def close(self) -> None: ...
+
+
+def hosts(specs: Iterable[object]) -> list[Hosted]:
+    """Start the servers that the children of this process are going to share: one for each local model. Whoever asks closes them.
+
+    Raises ConfigError or WorkerError, and then none is left running.
+    """
+    out: list[Hosted] = []
+    for spec in dict.fromkeys(spec for spec in specs if isinstance(spec, str) and spec.startswith("local:")):
+        from workers.backends.local import host
+
+        try:
+            started = host(spec.partition(":")[2])
+        except BaseException:
+            for one in out:
+                one.close()
+            raise
+        if started is not None:
+            out.append(started)
+    return out
 
 
 def _is_model(spec: str, name: str) -> bool:

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from replays import events as ev
+from workers.backends import Hosted, hosts
 from workers.config import Config
 from workers.episode import make_game, make_header
 from workers.errors import ConfigError, WorkerError
@@ -98,6 +99,7 @@ class LiveRun:
         self._emitter: Emitter | None = None
         self._readers: dict[str, RingReader] = {}
         self._lines: deque[str] = deque(maxlen=LOG_LINES)
+        self._hosts: list[Hosted] = []
         self._wake_read, self._wake_write = -1, -1
         self._watcher = threading.Thread(target=self._watch, name="supervisor", daemon=True)
         there = {"recorder": record is not None, "planner": config.planner is not None, "reactor": config.reactor is not None, "game": True}
@@ -110,6 +112,7 @@ class LiveRun:
     def start(self) -> None:
         """Start the children; returns at once. Raises WorkerError if one cannot be started; then everything is closed."""
         try:
+            self._hosts = hosts((self.config.planner, self.config.reactor))
             self._writer = self._board.writer("desk")
             self._emitter = Emitter(self._writer, epoch_ns=time.monotonic_ns())
             self._readers = {name: self._board.reader(name) for name in ("game", "planner", "reactor")}
@@ -169,7 +172,10 @@ class LiveRun:
                 os.close(fd)
 
     def _let_go(self) -> None:
-        """Unmap the rings and close what keeps them."""
+        """Unmap the rings and close what keeps them; local models go."""
+        for host in self._hosts:
+            host.close()
+        self._hosts = []
         for reader in self._readers.values():
             reader.close()
         self._readers = {}
