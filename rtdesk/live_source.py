@@ -61,7 +61,7 @@ class LiveSource:
 
     @property
     def status(self) -> Status:
-        run, config, gate = self._run, self._run.config, self._table.heat.gate
+        config, gate = self._run.config, self._table.heat.gate
         rate = None if self._pace is None else self._pace.rate(config.tick_budget_tokens)
         crowd = self._crowd > 0
         now = time.monotonic_ns()
