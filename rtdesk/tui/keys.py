@@ -33,8 +33,8 @@ COMMANDS = (
     Command("step", "full_stop", "f3", ".", "F3", "tick", "run one tick, then pause"),
     Command("slow('down')", "left_square_bracket", "f6", "[", "F6", "", "slow motion, down to a token a frame (] back)"),
     Command("slow('up')", "right_square_bracket", "f7", "]", "F7", "", "and back"),
-    Command("faster", "plus,equals_sign", "f8", "+", "F8", "", "twice as fast"),
-    Command("slower", "minus", "f9", "-", "F9", "", "half as fast"),
+    Command("faster", "plus,equals_sign", "plus,equals_sign,f8", "+", "+", "", "twice as fast"),
+    Command("slower", "minus", "minus,f9", "-", "-", "", "half as fast"),
     Command("bookmark", "m", "ctrl+b", "m", "^b", "mark", "bookmark this tick"),
     Command("find", "slash", "ctrl+f", "/", "^f", "find", "next event of a kind"),
     Command("scroll(-1)", "up", "ctrl+up", "up", "^up", "", "scroll the stream back a row"),
@@ -112,7 +112,7 @@ def foot_keys(human: tuple[str, ...], *, replay: bool, paceable: bool, people: i
             first = [("wasd", "first"), ("arrows", "second")] if people > 1 else [("arrows", "move")]
         if "I" in human:
             first.append(("e, Enter" if people > 1 else "Enter", "interact"))
-        speed = (("F8 F9", "speed"),) if paceable else ()
+        speed = (("+ -", "speed"),) if paceable else ()
         return (*first, ("F2", "pause"), *speed, ("^r", "again"), ("^b", "mark"), ("?", "rules"), ("F1", "help"), ("^q", "quit"))
     pace = (("[ ]", "slow"), ("+ -", "speed")) if paceable else ()
     if replay:

@@ -378,4 +378,4 @@ def test_the_foots_keys_are_keys() -> None:
     labels = {command.label for command in (*COMMANDS, *REPLAY_COMMANDS)} | {command.playing_label for command in COMMANDS}
     for human, replay in (((), False), ((), True), (("U", "I"), False)):
         for label, _ in foot_keys(human, replay=replay, paceable=True):
-            assert label in labels or label in ("[ ]", "+ -", "◀ ▶", "0-9 g", "arrows", "Enter", "F8 F9")
+            assert label in labels or label in ("[ ]", "+ -", "◀ ▶", "0-9 g", "arrows", "Enter")

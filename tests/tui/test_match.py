@@ -329,3 +329,13 @@ def _decided(events: list[ev.AnyEvent]) -> str:
     one = side(events, human=KITCHEN, people=1)
     rows = [plain(row) for row in scene(one.state, one.view, make_look("mono"), arrange(120, 40, 5, 5))["left"]]
     return next(row for row in rows if " reactor" in row)
+
+
+def test_the_pace_has_its_keys_while_a_person_plays() -> None:
+    source = Fake(EVENTS[:30], human=SNAKE, people=1)
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.press("plus", "minus", "f8", "f9")
+        assert source.asked == [("faster", ""), ("slower", "")] * 2
+
+    drive([source], script)
