@@ -63,4 +63,7 @@ def play_match(wanted: Wanted) -> int:
     lost = [run.record_failure for run in heat.runs if run.record_failure is not None]
     for line in lost:
         print(f"rtdesk: recording stopped: {line}", file=sys.stderr)
+    failed = next((run.failure for run in heat.runs if run.failure is not None), None)
+    if failed is not None and signals.code is None:
+        raise Exit(1, failed)
     return 1 if lost else signals.code or 0

@@ -152,6 +152,8 @@ def play_headless(wanted: Wanted) -> int:
         if not told_recorder:
             print(f"rtdesk: recording stopped: {run.record_failure}", file=sys.stderr)
         return 1
+    if run.failure is not None and signals.code is None:
+        raise Exit(1, run.failure)
     return signals.code or 0
 
 

@@ -29,10 +29,14 @@ from workers.errors import WorkerError
 from workers.rings import Doorbell, RingReader, RingWriter, Wiring, wait_any
 from workers.wire import Emitter, Ready
 
-__all__ = ["HELD_BACK", "WRITE_FAILED", "Child", "Orders", "Pipe", "main"]
+__all__ = ["DONE", "HELD_BACK", "TOLD", "WRITE_FAILED", "Child", "Orders", "Pipe", "main"]
 
 log = logging.getLogger(__name__)
 
+DONE = 99
+"""Exit code of a child whose part is over. Not 0: with that a library ends a process behind our back, and nobody may take it for the end."""
+TOLD = 128 + signal.SIGTERM
+"""Exit code of a child that went because somebody told it to, in the middle of an episode."""
 WRITE_FAILED = 74
 """Exit code of a recorder that cannot write its file (EX_IOERR of sysexits.h); it is not started again."""
 HELD_BACK = (signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGINT,)
@@ -133,9 +137,14 @@ class Child:
         self._nudge.ring()
 
     @property
+    def orphaned(self) -> bool:
+        """Whether nobody gives orders any more: the game process is gone, or the desk has given it up."""
+        return self._orders is not None and self._orders.aborted
+
+    @property
     def leaving(self) -> bool:
-        """Whether it is time to go: SIGTERM, or a game process that died."""
-        return self.stopping or (self._orders is not None and self._orders.aborted)
+        """Whether it is time to go: SIGTERM, or nobody gives orders any more."""
+        return self.stopping or self.orphaned
 
     def wait(self, readers: Sequence[RingReader], timeout: float, *, events_only: bool = False) -> bool:
         """Sleep until a reader has something, `wake` was called, or `timeout` seconds have gone. False: it is time to go.
@@ -167,15 +176,14 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
         child.stopping = True
 
     signal.signal(signal.SIGTERM, stop)
-    code = 0
     try:
-        code = importlib.import_module(_MAINS[orders.role]).main(child) or 0
+        code = importlib.import_module(_MAINS[orders.role]).main(child)
     except WorkerError as error:
         log.error("%s failed: %s", orders.role, error)
         print(error, file=sys.stderr)
         code = 1
     except BaseException as error:
-        # Also SystemExit: code 0 means that its part is done, and nobody but the part may say so.
+        # Also SystemExit: that its part is done nobody but the part may say.
         log.critical("%s failed", orders.role, exc_info=error)
         # One line for the desk's message; the traceback, without locals, is in the log.
         print(f"{type(error).__name__}: {error}", file=sys.stderr)

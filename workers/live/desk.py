@@ -22,7 +22,7 @@ from workers.backends import Hosted, hosts
 from workers.config import Config
 from workers.episode import make_game, make_header
 from workers.errors import ConfigError, WorkerError
-from workers.live.child import WRITE_FAILED, Orders
+from workers.live.child import DONE, TOLD, WRITE_FAILED, Orders
 from workers.live.child import main as child_main
 from workers.live.parts import Part
 from workers.rings import RingReader, RingWriter, Switchboard, capacity_for, wait_any
@@ -46,6 +46,8 @@ LOG_LINES = 500
 LOOK_S = 0.25
 """How often the supervisor looks at heartbeats."""
 SLACK_NS = 1_000_000_000
+GRACE_S = 0.2
+"""How long the desk waits for its own SIGTERM when a child went by one: who stops a whole run tells all of its processes at once."""
 
 
 class LiveRun:
@@ -94,6 +96,7 @@ class LiveRun:
         self._jitter = jitter
         self._lock = threading.Lock()
         self._closing = False
+        self._quitting = False
         self._closed = False
         self._writer: RingWriter | None = None
         self._emitter: Emitter | None = None
@@ -149,6 +152,7 @@ class LiveRun:
         if self._closed:
             return
         self._closed = self._closing = True
+        unasked = self.end is not None and not self._quitting
         if self._watcher.ident is not None:
             # Before anything else, so that nobody is started any more.
             os.write(self._wake_write, b"x")
@@ -163,6 +167,9 @@ class LiveRun:
             part.close_pipe()
             if part.process is not None:
                 self._note_lost_recording(part)
+                if part.role == "game" and part.process.exitcode == TOLD and unasked:
+                    # The episode's own end came first, and whoever waited for it did not wait for the supervisor.
+                    self.failure = self.failure or part.obituary()
                 part.process.close()
                 part.process = None
             part.over = True
@@ -193,6 +200,9 @@ class LiveRun:
         patience = CLOSE_S if ends_by_itself else TOLD_S if self._under_way else 0.0
         for step, seconds in (("ask", patience), ("tell", TOLD_S), ("kill", CLOSE_S)):
             deadline = time.monotonic() + seconds
+            if step == "tell":
+                # So the recorder knows that nothing more comes, and keeps the tick in progress.
+                self._board.abort("game")
             for part in self._parts.values():
                 if part.alive and part.process is not None and step != "ask":
                     log.info("%s does not end by itself; %s it", part.role, "telling" if step == "tell" else "killing")
@@ -204,7 +214,7 @@ class LiveRun:
 
     def _note_lost_recording(self, part: Part) -> None:
         code = part.process.exitcode if part.process is not None else None
-        if part.role == "recorder" and code and self.record_failure is None and self.begun:
+        if part.role == "recorder" and code not in (None, DONE) and self.record_failure is None and self.begun:
             self.record_failure = part.last_line if code == WRITE_FAILED and part.last_line else part.obituary()
 
     def __enter__(self) -> LiveRun:
@@ -245,6 +255,7 @@ class LiveRun:
 
     def command(self, what: str, value: str = "") -> None:
         """Ask the conductor for something: pause, resume, step, rate (ticks a second, or max), bookmark, quit."""
+        self._quitting = self._quitting or what == "quit"
         self._send(Command(what=what, value=value))
 
     def key(self, letter: str, player: int = 0) -> None:
@@ -337,9 +348,16 @@ class LiveRun:
         assert part.process is not None
         part.process.join()
         self._lines.extend(f"{part.role}: {line}" for line in part.read())
-        if part.process.exitcode == 0:
+        if part.process.exitcode == DONE:
             part.over = True
+            if part.role == "game":
+                # An incarnation that came too late for the word that it is over goes home, too.
+                self._board.abort("game")
             return
+        if part.process.exitcode == TOLD:
+            wait_sources([self._wake_read], timeout=GRACE_S)
+            if self._closing:
+                return
         what = part.obituary()
         log.error("%s", what)
         self._lines.append(what)
@@ -347,7 +365,9 @@ class LiveRun:
             # How the siblings learn of it.
             self._board.abort(part.role)
         begun = self._game_begun()
-        restarts = part.role != "game" and begun and part.incarnation < MAX_RESTARTS and part.process.exitcode != WRITE_FAILED
+        # While the episode is being quit only the file is worth another process.
+        wanted = part.role == "recorder" or (part.role != "game" and not self._quitting)
+        restarts = wanted and begun and part.incarnation < MAX_RESTARTS and part.process.exitcode != WRITE_FAILED
         if not restarts:
             part.over = True
             if part.role == "recorder":

@@ -10,7 +10,7 @@ import msgspec
 from workers.conductor import Conductor, Want
 from workers.config import Config
 from workers.episode import cast_of, make_game
-from workers.live.child import NAP_S, Child
+from workers.live.child import DONE, NAP_S, TOLD, Child
 from workers.pace import Tempo
 from workers.rings import Frame
 from workers.wire import START, Close, Command, Death, Emitter, GoAhead, Ready, Stand, drain, read_control
@@ -53,6 +53,7 @@ class Driver:
         self._recorded = [child.wiring.peek(name) for name in ("game", *self._heard)] if child.recording is not None else []
         self._recorder_slot = child.wiring.slot("recorder")
         self._told_behind = False
+        self.code = DONE
 
     def main(self) -> None:
         """Wait for the thinkers, then play the episode."""
@@ -122,7 +123,7 @@ class Driver:
             if conductor.met(want, now) or (want.kind == "ready" and now - began > READY_S * 1e9):
                 break
             if not self._sleep(conductor, want, now):
-                conductor.quit = "quit"
+                self._go(conductor)
         if want.kind == "tick":
             self._hold_for_recorder(conductor)
         elif want.kind == "resume" and conductor.quit is None:
@@ -172,11 +173,17 @@ class Driver:
                 self._told_behind = True
                 return
             if not self._child.wait([self._desk], 0.005):
-                conductor.quit = "quit"
+                self._go(conductor)
             self._hear(conductor)
+
+    def _go(self, conductor: Conductor) -> None:
+        """It is time to go, and it was not the desk that said so in its ring: the episode ends, and the exit code tells."""
+        if conductor.quit is None:
+            conductor.quit, self.code = "quit", TOLD
 
 
 def main(child: Child) -> int:
     """Entry point."""
-    Driver(child).main()
-    return 0
+    driver = Driver(child)
+    driver.main()
+    return driver.code

@@ -15,7 +15,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from replays.clean import one_line
-from workers.live.child import HELD_BACK, Pipe
+from workers.live.child import HELD_BACK, TOLD, Pipe
 
 __all__ = ["Part"]
 
@@ -125,7 +125,11 @@ class Part:
         code = None if self.process is None else self.process.exitcode
         if self.verdict:
             return f"{self.role} was ended: {self.verdict}"
-        if code is not None and code < 0:
+        if code == TOLD:
+            text = f"{self.role} was ended by SIGTERM (somebody told it to go)"
+        elif code == 0:
+            text = f"{self.role} ended by itself, without a word"
+        elif code is not None and code < 0:
             try:
                 name = signal.Signals(-code).name
             except ValueError:

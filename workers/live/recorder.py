@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import time
 from collections import deque
 from contextlib import suppress
 
@@ -19,7 +20,7 @@ from replays.format import keyframe_due
 from replays.reader import open_replay
 from replays.reduce import ViewState, fold
 from replays.writer import ReplayWriter
-from workers.live.child import NAP_S, WRITE_FAILED, Child
+from workers.live.child import DONE, NAP_S, TOLD, WRITE_FAILED, Child
 from workers.merge import Merger
 from workers.rings import Frame, RingReader
 from workers.wire import Close, drain, read_control
@@ -29,6 +30,8 @@ __all__ = ["main"]
 log = logging.getLogger(__name__)
 
 THINKERS = ("planner", "reactor")
+LINGER_S = 0.5
+"""Real seconds a recorder that was told to go waits for the end of the episode: whoever stops a whole run tells all of its processes at once."""
 
 
 class Recorder:
@@ -172,7 +175,7 @@ def main(child: Child) -> int:
     try:
         recorder = Recorder(child)
         try:
-            _record(child, recorder)
+            code = _record(child, recorder)
         except BaseException:
             # The first failure is the one to tell; a full disk fails twice.
             with suppress(ReplayError):
@@ -183,16 +186,25 @@ def main(child: Child) -> int:
         log.error("recording failed: %s", error)
         print(error, file=sys.stderr)
         return WRITE_FAILED
-    return 0
+    return code
 
 
-def _record(child: Child, recorder: Recorder) -> None:
+def _record(child: Child, recorder: Recorder) -> int:
+    patience: float | None = None
     while not recorder.done:
         if recorder.pump() or child.wait([recorder.game], NAP_S, events_only=True):
             continue
-        # Told to go before the end, or nobody gives orders any more: what there is stays, and the file is incomplete and says so.
-        while recorder.pump() and not recorder.done:
-            pass
-        if not recorder.done:
-            recorder.rest()
-        return
+        if child.orphaned:
+            # Nobody gives orders any more: what there is stays, and the file is incomplete and says so.
+            while recorder.pump() and not recorder.done:
+                pass
+            if not recorder.done:
+                recorder.rest()
+            break
+        now = time.monotonic()
+        patience = now + LINGER_S if patience is None else patience
+        if now > patience:
+            # The tick in progress is left to the next incarnation, which finds it in the rings.
+            return TOLD
+        time.sleep(0.01)
+    return DONE

@@ -11,7 +11,7 @@ from workers.cast import Cast
 from workers.config import Config
 from workers.episode import cast_of, make_backend, make_game
 from workers.force import SHARE
-from workers.live.child import NAP_S, Child
+from workers.live.child import DONE, NAP_S, TOLD, Child
 from workers.pace import Pacer
 from workers.planner import PlannerCore
 from workers.reactor import ReactorCore
@@ -76,11 +76,10 @@ def main(child: Child) -> int:
     if (prepare := getattr(backend, "prepare", None)) is not None:
         # Before the ready mark: what takes long the first time must not take it out of the first tick.
         prepare()
-    (_plan if child.role == "planner" else _react)(child, cast, backend)
-    return 0
+    return (_plan if child.role == "planner" else _react)(child, cast, backend)
 
 
-def _plan(child: Child, cast: Cast, backend: Backend) -> None:
+def _plan(child: Child, cast: Cast, backend: Backend) -> int:
     orders = child.reader("game")
     emitter = Emitter(child.writer())
     core = PlannerCore(cast, emitter, backend, incarnation=child.incarnation, wake=child.wake)
@@ -110,9 +109,10 @@ def _plan(child: Child, cast: Cast, backend: Backend) -> None:
         elif limit < FAR and core.next_border is not None:
             timeout = pen.until(core.next_border)
     core.close()
+    return DONE if core.closed or child.orphaned else TOLD
 
 
-def _react(child: Child, cast: Cast, backend: Backend) -> None:
+def _react(child: Child, cast: Cast, backend: Backend) -> int:
     orders = child.reader("game")
     partial = child.reader("planner") if cast.shape.planner else None
     emitter = Emitter(child.writer())
@@ -155,6 +155,7 @@ def _react(child: Child, cast: Cast, backend: Backend) -> None:
         elif limit < FAR:
             timeout = min(timeout, _paced(core, pen))
     core.close()
+    return DONE if core.closed or child.orphaned else TOLD
 
 
 def _paced(core: ReactorCore, pen: Pen) -> float:
