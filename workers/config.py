@@ -19,6 +19,7 @@ from games.base import GameError
 from replays import events as ev
 from workers import agents, backends
 from workers.backends import Backend
+from workers.context import room_for_trace
 from workers.errors import ConfigError
 from workers.force import kept_back
 from workers.plugins import unknown
@@ -35,6 +36,8 @@ MAX_SECONDS = 24 * 3600.0
 MIN_TICK_S = 0.001
 MAX_TICKS = 10_000_000
 MAX_GUIDANCE = 1 << 30
+SHORT_TRACE = 8192
+"""Tokens of running text below which it is worth saying that there is room for no more."""
 GUIDANCE = ("both", "trace", "conclusion", "none")
 THROUGHPUT = ("parallel", "shared")
 
@@ -231,9 +234,19 @@ def plan_episode(
         raise ConfigError(f"tick rate {tick_rate:g}/s is out of range; give 0.001/s to 1000/s, or max")
     thinkers = {role: given for role, given, there in (("planner", planner, shape.planner), ("reactor", reactor, shape.reactor)) if there}
     _check_code(agent, shape, planner, spec.name, allowed=allow_code)
-    models = {role: not _checked(given, spec.name, role).deterministic for role, given in thinkers.items()}
+    known = {role: _checked(given, spec.name, role) for role, given in thinkers.items()}
     own = read_folder(prompts) if isinstance(prompts, str) else dict(prompts or {})
-    memory = models.get("planner", False) and "memory" in names_in("planner", own) if planner_memory is None else planner_memory
+    model = "planner" in known and not known["planner"].info.deterministic
+    memory = model and "memory" in names_in("planner", own) if planner_memory is None else planner_memory
+    if shape.planner and shape.reactor and guidance in ("both", "trace"):
+        if known["planner"].hides:
+            warnings.append("the planner's server hides its reasoning: the reactor is shown its conclusions, and answers as they are written")
+        context = known["reactor"].context_tokens() if guidance_limit is None else None
+        if context is not None:
+            made = games.make(game, load, seed)
+            guidance_limit = room_for_trace(context, made, shape=shape, templates=own, reactive_tokens=budgets["reactive_budget_tokens"])
+            if guidance_limit < SHORT_TRACE:
+                warnings.append(f"the reactor's context is {context} tokens: of the planner's running text it is shown the last {guidance_limit}")
     _check_prompts(own, shape, guidance, memory)
     return Config(
         game=game,
@@ -307,14 +320,34 @@ def _whole(value: object, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-def _checked(given: str | Backend, game: str, role: str) -> ev.Backend:
-    """Return what a backend says of itself, once it is sure that it can think in this role of this game."""
+class _Known:
+    """What a backend says of itself."""
+
+    def __init__(self, given: str | Backend, backend: Backend) -> None:
+        self._given = given
+        self.info = backend.info
+        self.hides = bool(getattr(backend, "hides", False))
+
+    def context_tokens(self) -> int | None:
+        """Return how much it can read, None if it does not say. Asks the server."""
+        if not isinstance(self._given, str):
+            return None
+        backend = backends.make(self._given)
+        try:
+            describe = getattr(backend, "describe", None)
+            return describe()["context_tokens"] if describe is not None else None
+        finally:
+            backend.close()
+
+
+def _checked(given: str | Backend, game: str, role: str) -> _Known:
+    """Return what is known of a backend, once it is sure that it can think in this role of this game."""
     backend = backends.make(given) if isinstance(given, str) else given
     check = getattr(backend, "check", None)
     try:
         if check is not None:
             check(game, role)
-        return backend.info
+        return _Known(given, backend)
     finally:
         if isinstance(given, str):
             backend.close()
