@@ -336,7 +336,8 @@ class ReplaySource:
 
     def _by_tokens(self, count: int) -> str:
         size = self._budget or FINE
-        at = round(self._play.share * size) + count
+        # From the token that is out, wherever between two of them one stands.
+        at = int(self._play.share * size + 1e-6) + count
         place, last = self._place, len(self.ticks) - 1
         if at < 0 and place > 0:
             self._jump(place - 1, 1.0)
@@ -392,11 +393,12 @@ class ReplaySource:
 
     def _look_ahead(self) -> None:
         enough = _timer(SCAN_NS)
-        if self.search is not None and not self.search.done:
+        if self.search is not None:
             # What a person waits for comes first.
-            self.search.work(enough)
+            busy = self.search.work(enough)
             self._arrive()
-            return
+            if busy:
+                return
         if self.lead is None or self.lead.survey.done:
             self.survey.work(enough)
 

@@ -152,7 +152,8 @@ def guidance_card(found: Attribution | str, tick: int, look: Look, width: int) -
     """Return what the reactor says to each kind of guidance, side by side; `found` is the result, or a line to show instead."""
     title = f"guidance at tick {tick}"
     if isinstance(found, str):
-        return framed(title, [[(line.text, look.text)] for line in wrap(found, 0, len(found), width - 6)], look, width, voice="reactor")
+        words = one_line(found, 600)
+        return framed(title, [[(line.text, look.text)] for line in wrap(words, 0, len(words), width - 6)], look, width, voice="reactor")
     # (word, columns) of what fits.
     columns = [("guidance", 17), ("action", 8), ("from", 12 if width < 90 else 30), ("wrote", 10)] + ([("was shown", 14)] if width >= 72 else [])
     body: list[list[Run]] = [[("".join(fit(word, size) if i < 3 else f"{word:>{size}}" for i, (word, size) in enumerate(columns)), look.dim)]]

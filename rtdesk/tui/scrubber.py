@@ -118,7 +118,7 @@ class ScrubApp(DeskApp):
             elif self._card == "find":
                 rows = events_card(self.look, width)
             else:
-                tick = max(0, self.state.tick)
+                tick = max(0, self.lead.tick)
                 rows = guidance_card("nobody to ask" if self._asker is None else self._asker.about(tick), tick, self.look, width)
             rect = card_rect(layout, self._card, len(rows))
         self._place_card(rect)
@@ -141,6 +141,9 @@ class ScrubApp(DeskApp):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "close":
             return len(self.screen_stack) == 1 and (bool(self._card) or self.lead.search is not None)
+        if self._card == "find":
+            # Its letters mean kinds of event, whatever they mean elsewhere.
+            return len(self.screen_stack) == 1 and action in ("pick", "leave")
         if self._card in ("prompt", "guidance"):
             # One may go on moving with a panel open; that is what it is for.
             return len(self.screen_stack) == 1 and action != "pick"
@@ -187,7 +190,7 @@ class ScrubApp(DeskApp):
         super().action_other()
 
     def action_guidance(self) -> None:
-        tick = max(0, self.state.tick)
+        tick = max(0, self.lead.tick)
         if self._asker is None:
             self.say("nobody to ask: this recording has no reactor that was shown a planner's words")
             return

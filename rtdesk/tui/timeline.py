@@ -49,24 +49,21 @@ def ruler_row(state: ViewState, past: Past, found: Track, look: Look, width: int
     runs: list[Run] = [(word, look.dim)]
     if past.hits:
         return finish((*runs, *_hits(state, past, found, look)), width, look)
-    text = _figures(found, width - cells(word))
-    left, right = text[:at], text[at + len(here) :]
-    # A figure the cursor's covers in part says nothing true any more.
-    left = left.rstrip("0123456789").ljust(at) if left[-1:].isdigit() else left
-    cut = len(right) - len(right.lstrip("0123456789"))
-    if cut and text[at + len(here) - 1 : at + len(here)].isdigit():
-        right = " " * cut + right[cut:]
-    return finish((*runs, (left, look.faint), (here, look.bright), (right, look.faint)), width, look)
-
-
-def _figures(found: Track, width: int) -> str:
-    step = next((one for one in STEPS if found.column(min(one, found.ticks)) >= APART), STEPS[-1])
-    row = [" "] * width
-    for tick in range(0, found.ticks, step):
-        column, figure = found.column(tick), str(tick)
-        if column + len(figure) <= found.columns + MARGIN - 1:
+    room = width - cells(word)
+    row = [" "] * room
+    for column, figure in _figures(found, room):
+        # A figure beside the cursor's own would run into it.
+        if column > at + len(here) or column + len(figure) < at:
             row[column : column + len(figure)] = figure
-    return "".join(row[:width])
+    text = "".join(row)
+    return finish((*runs, (text[:at], look.faint), (here, look.bright), (text[at + len(here) :], look.faint)), width, look)
+
+
+def _figures(found: Track, room: int) -> list[tuple[int, str]]:
+    """Return (column, figure) of what stands on the ruler."""
+    step = next((one for one in STEPS if found.column(min(one, found.ticks)) >= APART), STEPS[-1])
+    shown = ((found.column(tick), str(tick)) for tick in range(0, found.ticks, step))
+    return [(column, figure) for column, figure in shown if column + len(figure) <= min(room, found.columns + MARGIN - 1)]
 
 
 def _hits(state: ViewState, past: Past, found: Track, look: Look) -> list[Run]:
