@@ -1,0 +1,169 @@
+"""`rtdesk replay`: which files go together and in what order, every refusal in one line, a game of one's own, and the kept recordings shown."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from material import episode
+from test_player import write
+
+import games
+from replays import events as ev
+from replays.info import info
+from replays.reader import Replay, open_replay
+from replays.verify import verify
+from rtdesk import replaying
+from rtdesk.cli import Exit, run
+from rtdesk.tui.boards import BoardMaker
+from rtdesk.tui.scrubber import ScrubApp
+
+DATA = Path(__file__).parents[1] / "replays" / "data"
+KEPT = sorted(DATA.glob("v1-*.rtr"))
+
+
+def recording(folder: Path, name: str, *, load: str = "hard", file: str = "", parent: str = "", first: int = 0, last: int = 12) -> str:
+    events = episode(load=load, seed=3)
+    header = events[0]
+    assert isinstance(header, ev.Episode)
+    fields = {field: getattr(header, field) for field in header.__struct_fields__}
+    header = ev.Episode(**{**fields, "meas": {"file_id": file}, "parent": ev.Parent(file=parent, tick=first) if parent else None})
+    path = folder / f"{name}.rtr"
+    write(path, [header, *(event for event in events[1:] if first <= event.tick <= last)])
+    return str(path)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line a command leaves with exit code 2."""
+    assert run(["replay", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    (line,) = err.splitlines()
+    return line
+
+
+def test_runs_of_different_levels_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = recording(tmp_path, "a"), recording(tmp_path, "b", load="medium")
+    line = refused(capsys, one, other)
+    assert f"{one} is snake hard seed 3, {other} is snake medium seed 3; runs side by side need one game, load and seed" in line
+
+
+def test_other_wrong_uses_are_refused_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = recording(tmp_path, "a", last=6)
+    assert "4 files were given; at most 3 stand side by side" in refused(capsys, one, one, one, one)
+    assert "tick 99 is not in" in refused(capsys, one, "--tick", "99")
+    assert "give --tick from 0 to 6" in refused(capsys, one, "--tick", "99")
+    assert "unknown look 'pink'; give --look dark, light, ansi or mono" in refused(capsys, one, "--look", "pink")
+    assert "unknown game 'snak'" in refused(capsys, one, "--game", "snak")
+    assert "cannot be opened" in refused(capsys, str(tmp_path / "none.rtr"))
+    assert "rtdesk info says what is in a file" in refused(capsys, one)
+
+
+def test_a_hostile_header_does_not_reach_the_terminal_in_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events = episode()
+    header = events[0]
+    assert isinstance(header, ev.Episode)
+    fields = {field: getattr(header, field) for field in header.__struct_fields__}
+    path = tmp_path / "x.rtr"
+    write(path, [ev.Episode(**{**fields, "game": "a\x1b[2Jb", "load": "c\x07"}), *events[1:20]])
+    assert "\x1b" not in refused(capsys, recording(tmp_path, "a"), str(path))
+
+
+def test_a_fork_stands_behind_its_parent_whatever_the_order_they_are_given_in(tmp_path: Path) -> None:
+    parent = recording(tmp_path, "parent", file="p")
+    child = recording(tmp_path, "child", file="c", parent="p", first=5)
+    grandchild = recording(tmp_path, "grandchild", file="g", parent="c", first=8)
+    stranger = recording(tmp_path, "stranger", file="s", parent="elsewhere", first=3)
+    for order in ([grandchild, child, parent], [child, parent, grandchild], [parent, child, grandchild]):
+        found = [Path(one.path).stem for one in replaying.parents_first([open_replay(path) for path in order])]
+        assert found == ["parent", "child", "grandchild"]
+    found = [Path(one.path).stem for one in replaying.parents_first([open_replay(path) for path in (stranger, child)])]
+    assert found == ["stranger", "child"]
+
+
+def test_several_recordings_move_over_the_ticks_of_all_of_them(tmp_path: Path) -> None:
+    recordings = [open_replay(recording(tmp_path, "a", first=0, last=6)), open_replay(recording(tmp_path, "b", first=4, last=11))]
+    assert replaying.span(recordings) == (0, 11)
+    sources = replaying.make_sources(recordings, playing=False)
+    assert [list(source.ticks) for source in sources] == [list(range(12))] * 2
+    sources[0].command("end")
+    for source in sources:
+        source.poll(1)
+    assert [source.tick for source in sources] == [11, 11]
+    assert {source.status.play for source in sources} == {"ended"}
+    assert [source.status.title for source in sources] == ["a.rtr", "b.rtr"]
+
+
+def test_recordings_of_different_levels_and_equal_ones() -> None:
+    with open_replay(KEPT[0]) as one, open_replay(KEPT[-1]) as other:
+        with pytest.raises(Exit):
+            replaying.check_level([one, other])
+        replaying.check_level([one, one])
+
+
+def test_a_game_by_path_is_drawn_only_when_the_person_names_it(tmp_path: Path) -> None:
+    ran = tmp_path / "ran"
+    path = tmp_path / "mine.py"
+    path.write_text(f"from pathlib import Path\nPath({str(ran)!r}).touch()\nfrom games.snake import *\nfrom games.snake import Game, SPEC\n", encoding="utf-8")
+    game = games.make("snake", "easy", 0)
+    game.reset()
+    header = ev.Episode(tick=0, game=str(path), load="easy", seed=0, agent="agile")
+    wary = BoardMaker()
+    assert wary.board(header, game.snapshot()) is None
+    assert "give it with --game" in wary.why
+    assert not ran.exists()
+    trusting = BoardMaker(frozenset({str(path)}), game=str(path))
+    assert trusting.board(header, game.snapshot()) is not None
+    assert ran.exists()
+
+
+def test_who_asks_again_is_there_for_a_reactor_that_was_shown_a_planners_words(tmp_path: Path) -> None:
+    with open_replay(recording(tmp_path, "a")) as one:
+        asker = replaying.make_asker(one, None)
+        assert asker is not None
+        assert asker.costs == ""
+    header = episode()[0]
+    assert isinstance(header, ev.Episode)
+    fields = {field: getattr(header, field) for field in header.__struct_fields__}
+    for backends, expected in (({"reactor": ev.Backend(spec="builtin")}, None), ({"planner": ev.Backend(spec="builtin"), "reactor": ev.Backend(spec="openai/x")}, "openai/x")):
+        path = tmp_path / f"{len(backends)}.rtr"
+        write(path, [ev.Episode(**{**fields, "backends": backends}), *episode()[1:9]])
+        with open_replay(path) as one:
+            asker = replaying.make_asker(one, None)
+            assert (asker.costs if asker is not None else None) == expected
+
+
+@pytest.mark.parametrize("path", KEPT, ids=[path.stem for path in KEPT])
+def test_a_kept_recording_opens_tells_verifies_and_shows(path: Path) -> None:
+    """Recordings of every released version: they open for ever."""
+    with open_replay(path) as replay:
+        assert replay.warnings == []
+        assert not replay.incomplete
+        found = info(replay)
+        verdict = verify(replay)
+        assert verdict.same, str(verdict.divergence)
+        assert verdict.steps == found["steps"] == found["ticks"]
+        shown = _screens(replay)
+    last = replay.ticks[-1]
+    assert f"of {last}" in shown[0][0]
+    assert any("━━ planner" in row for row in shown[1])
+    assert f"score {found['raw_score']:>4g}" in "\n".join(shown[-1])
+
+
+def _screens(replay: Replay) -> list[list[str]]:
+    """The screen at the first tick, in the middle and at the end."""
+    (source,) = replaying.make_sources([replay], playing=False)
+    app = ScrubApp(source, asker=replaying.make_asker(replay, None), look="dark", ascii=False, timer=False, clock=lambda: 1)
+    out: list[list[str]] = []
+
+    async def show() -> None:
+        async with app.run_test(size=(120, 36)) as pilot:
+            await pilot.pause()
+            source.survey.work(lambda: False)
+            for tick in (replay.ticks[0], replay.ticks[len(replay.ticks) // 2], replay.ticks[-1]):
+                source.command("jump", str(tick))
+                app._poll(1)
+                app.draw(force=True)
+                out.append(app.screen_text())
+
+    asyncio.run(show())
+    return out
