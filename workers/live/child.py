@@ -226,8 +226,5 @@ def _start_log(queue: Any) -> None:
 def _end_log(queue: Any) -> None:
     if queue is None:
         return
+    logging.getLogger().handlers.clear()
     queue.close()
-    # A sibling killed while it held the queue's lock must not keep this one from ending.
-    joiner = threading.Thread(target=queue.join_thread, daemon=True)
-    joiner.start()
-    joiner.join(0.5)
