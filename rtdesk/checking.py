@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 from rtdesk.look_back import print_plain
 
 __all__ = ["check"]

@@ -12,18 +12,11 @@ from typing import Any
 
 import click
 
+from rtdesk.leave import Exit
+
 __all__ = ["cli", "run"]
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-
-
-class Exit(Exception):
-    """Leave with a code and, perhaps, one line on stderr."""
-
-    def __init__(self, code: int, line: str = "") -> None:
-        super().__init__(line)
-        self.code = code
-        self.line = line
 
 
 class Command(click.Command):
@@ -384,6 +377,25 @@ def model(spec: str, prompt: str | None, idle_timeout: str, as_json: bool) -> in
     from rtdesk import model as models
 
     return models.model(spec, prompt=prompt, idle_timeout=idle_timeout, as_json=as_json)
+
+
+@cli.command()
+@click.argument("spec")
+@click.argument("game")
+@LEVEL_OPTIONS
+@click.option("--agent", default="agile", show_default=True, help="Whose reactor: agile, reactive.")
+@click.option("--planner", metavar="SPEC", help="Who thinks as planner, for the reactor to read.  [default: SPEC]")
+@click.option("--prompts", metavar="DIR", help="Folder with prompts of yours.")
+@click.option("--calls", type=click.IntRange(1, 1000), default=20, show_default=True, help="Calls of the reactor; none is cut.")
+@click.option("--notes", type=click.IntRange(0, 1 << 20), default=6144, show_default=True, help="Tokens of the planner's text it reads, made anew every 10 turns.")
+@click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the estimate.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def tune(spec: str, game: str, as_json: bool, price: tuple[float, float] | None, **options: Any) -> int:
+    """What budgets a reactor needs: twenty calls that nobody cuts, the tokens they use, N_TR, N_TE and T_E that follow, what an episode costs,
+    and the line that plays it."""
+    from rtdesk import tune as tuning
+
+    return tuning.tune(tuning.Asked(spec=spec, game=game, prices=price, **options), as_json=as_json)
 
 
 @cli.command()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import games
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 from rtdesk.live import Wanted, sentence
 from rtdesk.paths import keep_taught, log_file, was_taught
 from workers.config import Config

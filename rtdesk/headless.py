@@ -8,8 +8,8 @@ import sys
 import time
 from typing import Any
 
-from rtdesk.cli import Exit
 from rtdesk.heat import Gate, Heat
+from rtdesk.leave import Exit
 from rtdesk.live import QUIT_S, Signals, Wanted, sentence
 from rtdesk.match import make_plan, make_runs
 

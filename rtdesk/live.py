@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 from rtdesk.paths import default_recording, intruder
 from workers.config import Config, plan_episode
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from replays.compare import Missing, brief
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 
 if TYPE_CHECKING:
     from replays.diff import Comparison

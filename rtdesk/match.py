@@ -26,7 +26,7 @@ import games
 from games.base import GameError
 from replays import events as ev
 from replays.reader import Replay, open_replay
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 from rtdesk.live import SCREEN_RATE, Wanted, label, machine
 from rtdesk.paths import default_recording, intruder
 from workers import agents

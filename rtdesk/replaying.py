@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from replays.clean import one_line
 from replays.reader import Replay, open_replay
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 from workers.recorded import file_id
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def make_sources(recordings: Sequence[Replay], *, playing: bool) -> list[ReplayS
     first, last = span(recordings)
     ticks = None if len(recordings) == 1 else range(first, last + 1)
     lead = ReplaySource(recordings[0], title=os.path.basename(recordings[0].path), playing=playing, ticks=ticks)
-    return [lead, *(ReplaySource(one, title=os.path.basename(one.path), ticks=ticks, lead=lead) for one in recordings[1:])]
+    return [lead, *(ReplaySource(one, title=os.path.basename(one.path), lead=lead) for one in recordings[1:])]
 
 
 def make_asker(recording: Replay, game: str | None) -> Asker | None:

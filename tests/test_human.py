@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from replays import events as ev
-from rtdesk.cli import Exit
 from rtdesk.heat import Gate
+from rtdesk.leave import Exit
 from rtdesk.live import Wanted
 from rtdesk.match import GHOST_RATES, Seat, make_plan
 from workers.conductor import Conductor, Want

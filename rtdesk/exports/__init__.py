@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from replays.reader import Replay, open_replay
-from rtdesk.cli import Exit
+from rtdesk.leave import Exit
 
 __all__ = ["KINDS", "Span", "Wanted", "export", "new_file"]
 

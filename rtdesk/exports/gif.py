@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from replays.reader import Replay
-from rtdesk.cli import Exit
 from rtdesk.exports import Span
 from rtdesk.exports.frames import Film
+from rtdesk.leave import Exit
 from rtdesk.tui.ink import BLOCKS, GROUND, LINES, SHADES, Ink, pieces
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row

@@ -61,12 +61,12 @@ class ReplaySource:
         ticks: Sequence[int] | None = None,
         lead: ReplaySource | None = None,
     ) -> None:
-        """`ticks` are those to move over, where they are more than the recording's own; with a `lead` it goes where that one is."""
+        """`ticks` are those to move over, where they are more than the recording's own; with a `lead` it goes where that one is, over its ticks."""
         self.store = store
         self.title = title
         self.mode = mode
         self.playing = playing
-        self.ticks: Sequence[int] = store.ticks if ticks is None else ticks
+        self.ticks: Sequence[int] = lead.ticks if lead is not None else store.ticks if ticks is None else ticks
         self.normal = rate if rate is not None else recorded_rate(store.header)
         """Ticks a second at speed 1."""
         self.speed = 1.0
