@@ -11,7 +11,7 @@ import rtdesk.logs
 from rtdesk.logs import Log
 
 
-def test_log_file_holds_what_was_said_and_closing_does_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_file_holds_what_every_process_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "deep" / "rtdesk.log"
     monkeypatch.setattr(rtdesk.logs, "log_file", lambda: path)
     kept = logging.lastResort, logging.raiseExceptions, logging.getLogger().level

@@ -24,6 +24,7 @@ from workers.episode import make_game, make_header
 from workers.errors import ConfigError, WorkerError
 from workers.live.child import DONE, TOLD, WRITE_FAILED, Orders
 from workers.live.child import main as child_main
+from workers.live.lineup import Lineup
 from workers.live.parts import Part
 from workers.rings import RingReader, RingWriter, Switchboard, capacity_for, wait_any
 from workers.wire import Command, Death, Emitter, GoAhead, Pace, Piece, Stand, drain, split
@@ -101,6 +102,7 @@ class LiveRun:
         self._writer: RingWriter | None = None
         self._emitter: Emitter | None = None
         self._readers: dict[str, RingReader] = {}
+        self._lineup = Lineup()
         self._lines: deque[str] = deque(maxlen=LOG_LINES)
         self._hosts: list[Hosted] = []
         self._wake_read, self._wake_write = -1, -1
@@ -226,31 +228,35 @@ class LiveRun:
     # What a screen sees and wishes.
 
     def poll(self) -> list[ev.AnyEvent]:
-        """Return what has come since the last call, never blocking; runs of tokens come as token events, one a frame."""
-        return self._poll(("game", "planner", "reactor"))
+        """Return what has come since the last call, in the order in which it happened; runs of tokens come as token events, one a frame.
+
+        Never blocks. What a thinker wrote in a tick whose beginning has not been read yet comes with the next call.
+        """
+        # One after the other: the ring that gives the orders before the rings the orders are about.
+        game, *thinkers = [self._read(name) for name in ("game", "planner", "reactor")]
+        return self._lineup.feed(game, thinkers)
 
     def poll_game(self) -> list[ev.AnyEvent]:
         """The same for the game's ring alone: all that a desk without a screen needs."""
-        return self._poll(("game",))
+        return self._read("game")
 
-    def _poll(self, rings: tuple[str, ...]) -> list[ev.AnyEvent]:
+    def _read(self, name: str) -> list[ev.AnyEvent]:
         out: list[ev.AnyEvent] = []
-        for name in rings if self._readers else ():
-            for item in split(drain(self._readers[name])):
-                if isinstance(item, Piece):
-                    out.append(_token(name, item))
-                elif isinstance(item, Stand):
-                    self.stands = item.tick
-                elif isinstance(item, Pace):
-                    self.pace = item
-                elif isinstance(item, ev.Event):
-                    if isinstance(item, ev.Episode | ev.Step):
-                        self.stands = None
-                    if isinstance(item, ev.Episode):
-                        self.header, self.begun = item, True
-                    elif isinstance(item, ev.End):
-                        self.end = item
-                    out.append(item)
+        for item in split(drain(self._readers[name])) if self._readers else ():
+            if isinstance(item, Piece):
+                out.append(_token(name, item))
+            elif isinstance(item, Stand):
+                self.stands = item.tick
+            elif isinstance(item, Pace):
+                self.pace = item
+            elif isinstance(item, ev.Event):
+                if isinstance(item, ev.Episode | ev.Step):
+                    self.stands = None
+                if isinstance(item, ev.Episode):
+                    self.header, self.begun = item, True
+                elif isinstance(item, ev.End):
+                    self.end = item
+                out.append(item)
         return out
 
     def command(self, what: str, value: str = "") -> None:
