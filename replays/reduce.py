@@ -49,6 +49,8 @@ NOTES = 400
 """Lines of the event list that are kept."""
 MOST_TICKS = 10_000_000
 """A tick beyond is no tick of ours, and gets no character in the history."""
+SCORES = 4096
+"""Changes of the score that are kept; beyond it the curve is thinned, because every keyframe carries it."""
 LONG = 3
 """Ticks after which it is worth a line that a planner came to an end."""
 
@@ -89,7 +91,7 @@ class History(msgspec.Struct, omit_defaults=True):
     marks: str = ""
     """The most telling event of each tick, see `notes.MARK`."""
     scores: list[tuple[int, float, float]] = []
-    """(tick, raw score, points), one entry where one of them changed."""
+    """(tick, raw score, points), one entry where one of them changed; thinned beyond `SCORES` of them."""
 
     def mark(self, tick: int, kind: str) -> None:
         if not 0 <= tick < MOST_TICKS:
@@ -390,6 +392,9 @@ def _step(state: ViewState, event: Step) -> None:
     scores = state.history.scores
     if not scores or scores[-1][1:] != (state.score, state.points):
         scores.append((event.tick, state.score, state.points))
+        if len(scores) > SCORES:
+            # A curve of thousands of points is drawn in hundreds of columns; the first and the last stay.
+            del scores[1:-1:2]
     for kind, text in notes.happened(event, before, was):
         state.note(event.tick, kind, text)
     if event.done:

@@ -72,7 +72,7 @@ def replay_foot(*, thinks: bool = True) -> tuple[tuple[str, str], ...]:
 
 def search_foot(query: str, found: str) -> tuple[tuple[str, str], ...]:
     """Return the foot while a search is on."""
-    return ((f"/{query}", f"{found:<30}"), ("n", "next"), ("N", "before"), ("/", "other words"), ("Esc", "end search"), ("q", "quit"))
+    return ((f"/{query}", f"{found:<26}"), ("n", "next"), ("N", "before"), ("/", "other words"), ("Esc", "ends it"), ("q", "quit"))
 
 
 def entry_foot(sign: str, text: str, cursor: str) -> tuple[tuple[str, str], ...]:

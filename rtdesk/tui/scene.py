@@ -135,7 +135,7 @@ def draw_game(state: ViewState, view: View, look: Look, layout: Layout, width: i
     if board is None:
         rows = 8 * layout.cell[1] + layout.axes
         parent = state.header.parent if state.header is not None else None
-        begins = f"a fork: begins at tick {parent.tick}" if parent is not None and view.status.mode == "replay" else "waiting for tick 0"
+        begins = f"begins at tick {parent.tick}" if parent is not None and view.status.mode == "replay" else "waiting for tick 0"
         return [blank(width, look)] * (rows // 2) + [finish(((f"  {begins}", look.dim),), width, look)] + [blank(width, look)] * (rows - rows // 2 - 1)
     over = overlay(state, view)
     # The board itself is in the key, so it lives as long as its rows do and its identity stays its own.

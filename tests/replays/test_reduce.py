@@ -8,7 +8,7 @@ import pytest
 import games
 from replays import events as ev
 from replays.plans import Pins, position, read_plan
-from replays.reduce import NOTES, ViewState, fold, fold_all
+from replays.reduce import NOTES, SCORES, ViewState, fold, fold_all
 from replays.streams import BLOCK
 
 HEADER = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", tick_budget_tokens=100, reactive_budget_tokens=25, backends={"planner": ev.Backend(spec="builtin"), "reactor": ev.Backend(spec="builtin")})  # fmt: skip
@@ -230,3 +230,14 @@ def test_a_copy_folds_on_apart_from_its_original() -> None:
     assert state.to_map() == before
     assert other.to_map() == fold_all([*events, *more]).to_map()
     assert fold_all(more, state).to_map() == other.to_map()
+
+
+def test_a_curve_of_thousands_of_points_is_thinned_and_ends_where_it_ends() -> None:
+    state = fold_all([HEADER, tick(0)])
+    for number in range(3 * SCORES):
+        fold(state, ev.Step(tick=number, at=number, state={}, reward=1.0, score=float(number + 1)))
+        assert state.history.scores[-1] == (number, float(number + 1), 0.0)
+    assert SCORES // 2 <= len(state.history.scores) <= SCORES
+    assert state.history.scores[0] == (0, 1.0, 0.0)
+    ticks = [one[0] for one in state.history.scores]
+    assert ticks == sorted(set(ticks))

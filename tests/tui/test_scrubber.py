@@ -41,7 +41,7 @@ class Bench:
         self.now = 1_000_000_000
         ticks = range(max(run[-1].tick for run in recordings) + 1)
         lead = ReplaySource(EventList(recordings[0]), playing=False, ticks=ticks)
-        self.sources = [lead, *(ReplaySource(EventList(run), lead=lead, ticks=ticks) for run in recordings[1:])]
+        self.sources = [lead, *(ReplaySource(EventList(run), lead=lead) for run in recordings[1:])]
         self.app = ScrubApp(self.sources, look="dark", ascii=False, timer=False, clock=lambda: self.now, **options)
 
     @property

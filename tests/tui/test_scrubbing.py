@@ -138,7 +138,7 @@ def test_as_fast_as_it_goes_plays_everything_and_gives_the_state_of_folding_ever
 def test_one_that_follows_stands_where_its_leader_stands() -> None:
     other = episode(load="medium", seed=3)
     lead = paused()
-    follower = ReplaySource(EventList(other), lead=lead, ticks=lead.ticks)
+    follower = ReplaySource(EventList(other), lead=lead)
     clock, states, chance = Clock(), [ViewState(), ViewState()], random.Random(9)
     last = other[-1].tick
     for what, value in [("tick", "1"), ("scrub", "300"), ("scrub", "-40"), ("jump", "7"), ("event", "1"), ("pause", ""), ("faster", ""), ("pause", ""), ("home", ""), ("place", "5 0.25")] * 3:
@@ -158,7 +158,7 @@ def test_one_that_follows_stands_where_its_leader_stands() -> None:
 def test_a_fork_has_not_begun_before_its_first_tick_and_a_shorter_run_stays_as_it_ended() -> None:
     late = [EVENTS[0], *(event for event in EVENTS[1:] if 10 <= event.tick < 14)]
     lead = ReplaySource(EventList(EVENTS), playing=False)
-    follower = ReplaySource(EventList(late), lead=lead, ticks=lead.ticks)
+    follower = ReplaySource(EventList(late), lead=lead)
     clock, state = Clock(), ViewState()
     for tick, expected in ((4, -1), (12, 12), (3, -1), (20, 13), (25, 13)):
         lead.command("jump", str(tick))
