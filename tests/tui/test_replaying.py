@@ -1,6 +1,7 @@
 """`rtdesk replay`: which files go together and in what order, every refusal in one line, a game of one's own, and the kept recordings shown."""
 
 import asyncio
+import functools
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,13 @@ DATA = Path(__file__).parents[1] / "replays" / "data"
 KEPT = sorted(DATA.glob("v1-*.rtr"))
 
 
+@functools.cache
+def played(load: str = "hard") -> list[ev.AnyEvent]:
+    return episode(load=load, seed=3)
+
+
 def recording(folder: Path, name: str, *, load: str = "hard", file: str = "", parent: str = "", first: int = 0, last: int = 12) -> str:
-    events = episode(load=load, seed=3)
+    events = played(load)
     header = events[0]
     assert isinstance(header, ev.Episode)
     fields = {field: getattr(header, field) for field in header.__struct_fields__}
@@ -59,7 +65,7 @@ def test_other_wrong_uses_are_refused_in_one_line(tmp_path: Path, capsys: pytest
 
 
 def test_a_hostile_header_does_not_reach_the_terminal_in_a_refusal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    events = episode()
+    events = played()
     header = events[0]
     assert isinstance(header, ev.Episode)
     fields = {field: getattr(header, field) for field in header.__struct_fields__}
@@ -121,12 +127,12 @@ def test_who_asks_again_is_there_for_a_reactor_that_was_shown_a_planners_words(t
         asker = replaying.make_asker(one, None)
         assert asker is not None
         assert asker.costs == ""
-    header = episode()[0]
+    header = played()[0]
     assert isinstance(header, ev.Episode)
     fields = {field: getattr(header, field) for field in header.__struct_fields__}
     for backends, expected in (({"reactor": ev.Backend(spec="builtin")}, None), ({"planner": ev.Backend(spec="builtin"), "reactor": ev.Backend(spec="openai/x")}, "openai/x")):
         path = tmp_path / f"{len(backends)}.rtr"
-        write(path, [ev.Episode(**{**fields, "backends": backends}), *episode()[1:9]])
+        write(path, [ev.Episode(**{**fields, "backends": backends}), *played()[1:9]])
         with open_replay(path) as one:
             asker = replaying.make_asker(one, None)
             assert (asker.costs if asker is not None else None) == expected
