@@ -5,6 +5,7 @@ import base64
 import re
 from collections.abc import Awaitable, Callable
 from itertools import pairwise, product
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -498,3 +499,14 @@ def test_an_ascii_terminal_gets_ascii() -> None:
             assert all(row.isascii() for row in app.screen_text()[:-1]), [row for row in app.screen_text() if not row.isascii()]
 
     asyncio.run(run())
+
+
+def test_the_page_about_it_names_every_key_that_moves_or_asks() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "looking-back.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`([^`]+)`", page))
+    for command in REPLAY_COMMANDS:
+        if command.action.partition("(")[0] in ("log", "look", "shot", "palette", "help", "leave", "jump", "scroll", "other"):
+            continue
+        for label in [] if not command.help else [command.label] if command.action.startswith("scrub") else command.label.split():
+            label = label.replace("shift ◀ ▶", "shift ◀")
+            assert label in named, label
