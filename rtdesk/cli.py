@@ -387,7 +387,7 @@ def model(spec: str, prompt: str | None, idle_timeout: str, as_json: bool) -> in
 @click.option("--planner", metavar="SPEC", help="Who thinks as planner, for the reactor to read.  [default: SPEC]")
 @click.option("--prompts", metavar="DIR", help="Folder with prompts of yours.")
 @click.option("--calls", type=click.IntRange(1, 1000), default=20, show_default=True, help="Calls of the reactor; none is cut.")
-@click.option("--notes", type=click.IntRange(0, 1 << 20), default=6144, show_default=True, help="Tokens of the planner's text it reads, made anew every 10 turns.")
+@click.option("--notes", type=click.IntRange(0, 1 << 20), default=6144, show_default=True, help="Tokens of the planner's text it reads, made anew every 5 turns.")
 @click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the estimate.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def tune(spec: str, game: str, as_json: bool, price: tuple[float, float] | None, **options: Any) -> int:
