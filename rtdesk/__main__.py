@@ -5,8 +5,10 @@ def main() -> None:
     """Run the command line and exit with its code."""
     import sys
 
-    from rtdesk.cli import run
-
+    try:
+        from rtdesk.cli import run
+    except KeyboardInterrupt:
+        sys.exit(130)
     sys.exit(run(sys.argv[1:]))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -49,6 +50,9 @@ def run(arguments: list[str]) -> int:
     """Run the command line; return the exit code. Every error is one line on stderr."""
     try:
         code = cli.main(arguments, prog_name="rtdesk", standalone_mode=False)
+        if sys.stdout is not None:
+            # Or what could not be written would be found out when it is too late to say so.
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except Exit as leave:
         if leave.line:
@@ -64,15 +68,15 @@ def run(arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
-        import os
-
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _drop_output()
         return 1
     except Exception as error:
         code = _code_of(error)
         if code is None:
             raise
-        _complain(str(error))
+        if isinstance(error, OSError):
+            _drop_output()
+        _complain(_of_the_machine(error) or str(error))
         return code
 
 
@@ -82,16 +86,45 @@ def _code_of(error: Exception) -> int | None:
     from replays.errors import ReplayError
     from workers.errors import ConfigError, WorkerError
 
-    if isinstance(error, WorkerError):
+    if isinstance(error, WorkerError) or _of_the_machine(error):
         return 1
     if isinstance(error, ConfigError | GameError | ReplayError):
         return 2
     return None
 
 
+def _drop_output() -> None:
+    """What is still buffered for a stdout that takes nothing goes nowhere, so that Python's own last flush does not fail."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def _of_the_machine(error: Exception) -> str:
+    """What the machine has run out of, in a sentence, where that is what an error means; "" where it is something else."""
+    import errno
+
+    if isinstance(error, MemoryError):
+        return "the machine has no memory left; close something, or lower --tick-budget"
+    number = error.errno if isinstance(error, OSError) else None
+    if number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+        return f"{getattr(error, 'filename', None) or 'the output'} could not be written: {getattr(error, 'strerror', error)}; free space, or write elsewhere"
+    if number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
+        return f"the machine has no more to give: {getattr(error, 'strerror', error)}; close something, or raise the limit (ulimit -a shows it)"
+    return ""
+
+
 def _complain(line: str) -> None:
-    text = " ".join(line.split())
-    print(f"rtdesk: {text}".encode(sys.stderr.encoding or "utf-8", "backslashreplace").decode(sys.stderr.encoding or "utf-8"), file=sys.stderr)
+    """Write one line on stderr, whatever is in it: what a file, a model or a command line holds is text and never control."""
+    from replays.clean import one_line
+
+    if sys.stderr is None:
+        return
+    encoding = sys.stderr.encoding or "utf-8"
+    text = one_line(" ".join(line.split()), 2000)
+    # Where nobody is left to tell, the exit code does.
+    with suppress(OSError):
+        print(f"rtdesk: {text}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=True)

@@ -172,8 +172,12 @@ def sentence(result: dict[str, Any]) -> str:
 
 def check_terminal(instead: str = "add --headless (and --json for a machine)") -> None:
     """Raise Exit(2) unless a screen can be shown here; `instead` is what to try."""
-    if not sys.stdout.isatty() or not sys.stdin.isatty():
-        raise Exit(2, f"stdout is not a terminal, so there is nothing to draw on; {instead}")
+    # A closed one is None. The screen is drawn on stderr, which is a terminal more often than stdout.
+    ends = {"stdout": "is nothing to draw on", "stdin": "are no keys to play with", "stderr": "is nothing to draw on: it is where the screen goes"}
+    for name, lack in ends.items():
+        stream = getattr(sys, name)
+        if stream is None or not stream.isatty():
+            raise Exit(2, f"{name} is not a terminal, so there {lack}; {instead}")
     if os.environ.get("TERM", "dumb") in ("", "dumb"):
         raise Exit(2, f"this terminal (TERM=dumb) cannot show a screen; {instead}, or set TERM")
 

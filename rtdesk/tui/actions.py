@@ -67,8 +67,9 @@ class Actions:
     # Keys. An open dialog or card switches the game's keys off.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if len(self.screen_stack) > 1:
-            return False
+        if len(self.screen_stack) > 1 or action == "abandon":
+            # A dialog has all the keys, but for the two that end a program everywhere.
+            return action == "abandon" and len(self.screen_stack) > 1
         if action in ("close", "pick"):
             return bool(self._card) and (action == "close" or self._card == "find")
         if action in ("begin", "over"):
@@ -205,6 +206,9 @@ class Actions:
             self.say(f"screenshot: {path}")
 
     def action_leave(self) -> None:
+        self._leave(0)
+
+    def action_abandon(self) -> None:
         self._leave(0)
 
     def action_help_quit(self) -> None:

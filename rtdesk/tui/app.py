@@ -138,7 +138,8 @@ class DeskApp(Actions, App[None]):
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
-        self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in bindings(self._human, self._people)])
+        keys = [*bindings(self._human, self._people), ("ctrl+c,ctrl+q", "abandon", "quit, also from a dialog")]
+        self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
 
     @property
     def state(self) -> ViewState:

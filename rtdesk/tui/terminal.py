@@ -5,13 +5,20 @@
 * Unasked kitty key reports with an event type (`ESC [ 97 ; 1 : 3 u`) kill Textual 8's parser: press and repeat are read
   without it, releases are dropped.
 * Closing never waits for a terminal that is gone.
+* Stopped by somebody else (SIGSTOP) and let go on, the desk takes its terminal back. Textual would start a second time on top of
+  itself, and take the raw line discipline for the one to restore.
+* The size is the terminal's own, whatever COLUMNS and LINES say.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import select
+import signal
 import sys
+import termios
+import tty
 from collections.abc import Iterable
 from queue import Full
 from typing import TYPE_CHECKING, Any
@@ -66,6 +73,36 @@ def desk_driver() -> type[Driver] | None:
         def write(self, data: str) -> None:
             self.written += len(data)
             super().write(data)
+
+        def _get_terminal_size(self) -> tuple[int, int]:
+            try:
+                width, height = os.get_terminal_size(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
+            except (OSError, ValueError):
+                width = height = 0
+            return (width, height) if width and height else super()._get_terminal_size()
+
+        def _sigcont_application(self, *_: Any) -> None:
+            if self._must_signal_resume:
+                # Stopped by Ctrl-Z's own signal, when Textual had handed the terminal back.
+                super()._sigcont_application()
+            elif self._writer_thread is not None:
+                self._take_back()
+
+        def _take_back(self) -> None:
+            """Set again what a shell may have changed while we stood still, and have everything drawn."""
+            try:
+                raw = termios.tcgetattr(self.fileno)
+                raw[tty.LFLAG] = self._patch_lflag(raw[tty.LFLAG])
+                raw[tty.IFLAG] = self._patch_iflag(raw[tty.IFLAG])
+                raw[tty.CC][termios.VMIN] = 1
+                termios.tcsetattr(self.fileno, termios.TCSANOW, raw)
+            except termios.error:
+                return
+            self.write("\x1b[?1049h\x1b[?25l\x1b[?1004h\x1b[?2004h\x1b[?7l")
+            self._enable_mouse_support()
+            # A shell that wrote here has moved everything: only a new size has all of it painted.
+            os.kill(os.getpid(), signal.SIGWINCH)
+            self._app.call_later(self._app.refresh, repaint=True, layout=True)
 
         @property
         def busy(self) -> bool:

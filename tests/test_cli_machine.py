@@ -1,0 +1,75 @@
+"""What the machine does to a command line: an output that takes nothing, a terminal that is none, text that would be control."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rtdesk import cli, live
+
+REPOSITORY = Path(__file__).parents[1]
+
+
+def rtdesk(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rtdesk", *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, text=True, timeout=60, **{"capture_output": True, **options})  # type: ignore[call-overload, no-any-return]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [["games"], ["--help"], ["--version"]], ids=" ".join)
+def test_output_that_cannot_be_written_is_one_line_and_exit_1(command: list[str], unbuffered: str) -> None:
+    with open("/dev/full", "w") as full:
+        done = rtdesk(*command, capture_output=False, stdout=full, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    assert done.returncode == 1
+    assert done.stderr == "rtdesk: the output could not be written: No space left on device; free space, or write elsewhere\n"
+
+
+def test_too_many_open_files_is_the_machines_fault_and_said_so() -> None:
+    code = (
+        "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (18, 18));"
+        "sys.argv = ['rtdesk', 'play', 'snake', '--headless', '--no-record', '--ticks', '1']; runpy.run_module('rtdesk', run_name='__main__')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("rtdesk: ")
+    assert "Too many open files" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_error_of_any_text_is_one_line_without_control(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    evil = tmp_path / "evil.py"
+    evil.write_text("raise RuntimeError('boom \\x1b]0;owned\\x07 \\x9b31m \\u202e\\n[red]')")
+    for arguments in (["play", str(evil), "--headless"], ["play", "snake", "--planner", str(evil), "--headless"], ["info", "\x1b]52;c;x\x07.rtr"]):
+        assert cli.run(arguments) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        assert [char for char in err if char != "\n" and (ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e")] == []
+
+
+@pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])
+@pytest.mark.parametrize("closed", [False, True])
+def test_each_end_that_is_no_terminal_is_named(name: str, closed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    master, slave = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    with open(slave, "r+b", buffering=0) as terminal, open(os.devnull) as nothing:
+        for each in ("stdin", "stdout", "stderr"):
+            monkeypatch.setattr(sys, each, terminal)
+        live.check_terminal()
+        monkeypatch.setattr(sys, name, None if closed else nothing)
+        with pytest.raises(cli.Exit, match=f"^{name} is not a terminal, so there .* add --headless") as refusal:
+            live.check_terminal()
+    os.close(master)
+    assert refusal.value.code == 2
+
+
+def test_interrupted_while_it_loads_is_130_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise KeyboardInterrupt")
+    code = "import sys; from rtdesk.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "")
