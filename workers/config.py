@@ -23,7 +23,7 @@ from workers.context import room_for_trace
 from workers.errors import ConfigError
 from workers.force import kept_back
 from workers.plugins import unknown
-from workers.prompts import names_in, read_folder
+from workers.prompts import names_in, read_folder, templates_of
 
 __all__ = ["Config", "Start", "choice", "parse_budget", "parse_duration", "plan_episode"]
 
@@ -84,7 +84,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     dynamic_reactive_budget: bool = False
     planner_memory: bool = False
     prompts: dict[str, str] | None = None
-    """The user's own prompt templates by role; None for ours."""
+    """The user's own prompt templates by the names of their files; None for ours."""
     force_answer: bool = False
     """The end of the reactor's time is kept back, to ask for its answer where none stands there by then."""
     guidance_limit: int | None = None
@@ -237,17 +237,18 @@ def plan_episode(
     known = {role: _checked(given, spec.name, role) for role, given in thinkers.items()}
     own = read_folder(prompts) if isinstance(prompts, str) else dict(prompts or {})
     model = "planner" in known and not known["planner"].info.deterministic
-    memory = model and "memory" in names_in("planner", own) if planner_memory is None else planner_memory
+    templates = templates_of(agents.load(agent), own)
+    memory = model and "memory" in names_in("planner", templates) if planner_memory is None else planner_memory
     if shape.planner and shape.reactor and guidance in ("both", "trace"):
         if known["planner"].hides:
             warnings.append("the planner's server hides its reasoning: the reactor is shown its conclusions, and answers as they are written")
         context = known["reactor"].context_tokens() if guidance_limit is None else None
         if context is not None:
             made = games.make(game, load, seed)
-            guidance_limit = room_for_trace(context, made, shape=shape, templates=own, reactive_tokens=budgets["reactive_budget_tokens"])
+            guidance_limit = room_for_trace(context, made, shape=shape, templates=templates, reactive_tokens=budgets["reactive_budget_tokens"])
             if guidance_limit < SHORT_TRACE:
                 warnings.append(f"the reactor's context is {context} tokens: of the planner's running text it is shown the last {guidance_limit}")
-    _check_prompts(own, shape, guidance, memory)
+    _check_prompts(templates, shape, guidance, memory)
     return Config(
         game=game,
         load=load,
@@ -294,11 +295,11 @@ def _partner(game: str, given: str | None) -> str | None:
     return given
 
 
-def _check_prompts(own: Mapping[str, str], shape: agents.Shape, guidance: str, memory: bool) -> None:
+def _check_prompts(templates: Mapping[str, str], shape: agents.Shape, guidance: str, memory: bool) -> None:
     """Raise ConfigError where a prompt of the user's would silently leave out what was asked for."""
-    if shape.planner and shape.reactor and guidance != "none" and "guidance" not in names_in("reactor", own):
+    if shape.planner and shape.reactor and guidance != "none" and "guidance" not in names_in("reactor", templates):
         raise ConfigError("the reactor.txt given has no {guidance}, so the planner's notes would not be seen; add it, or give --guidance none")
-    if shape.planner and memory and "memory" not in names_in("planner", own):
+    if shape.planner and memory and "memory" not in names_in("planner", templates):
         raise ConfigError("the planner.txt given has no {memory}, so its last conclusion would not be seen; add it, or give --planner-memory off")
 
 

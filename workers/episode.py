@@ -11,7 +11,7 @@ from workers import agents, backends
 from workers.backends import Backend
 from workers.cast import Cast
 from workers.config import Config
-from workers.prompts import fixed_texts, prompt_hash
+from workers.prompts import fixed_texts, prompt_hash, templates_of
 
 __all__ = ["budget_words", "cast_of", "make_backend", "make_game", "make_header", "rtdesk_version"]
 
@@ -64,7 +64,7 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
         default_action=config.default_action,
         tick_budget=tick,
         reactive_budget=None if config.dynamic_reactive_budget else reactive or tick,
-        templates={**getattr(agents.load(config.agent), "PROMPTS", {}), **(config.prompts or {})},
+        templates=templates_of(agents.load(config.agent), config.prompts or {}),
     )
     roles: dict[str, ev.Backend] = {}
     for role in ("planner", "reactor"):

@@ -16,65 +16,12 @@ from workers.cast import Cast
 from workers.force import KEPT_BACK, forced, kept_back, read_forced, together
 from workers.planner import BURST, RUN
 from workers.stream import Progress, TokenStream, open_stream
-from workers.trace import Trace, guidance_parts
+from workers.trace import PlannerCopy, guidance_parts
 from workers.wire import AnyControl, Close, Death, Emitter, Go, Grant, Mark, Piece
 
-__all__ = ["PlannerCopy", "ReactorCore"]
+__all__ = ["ReactorCore"]
 
 FAR = 1 << 62
-
-
-class PlannerCopy:
-    """The reactor's own copy of the planner's stream, frame by frame: what ran, and the last generation that finished."""
-
-    def __init__(self) -> None:
-        self._current: Trace | None = None
-        self._finished: Trace | None = None
-        self._died_at: int | None = None
-        self._void_before = 0
-
-    def take(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
-        """Take one item of the planner's ring."""
-        if isinstance(item, Piece):
-            if self._current is not None and item.generation == self._current.generation:
-                self._current.add(item.channel, item.text, item.lens)
-        elif isinstance(item, ev.Generation) and item.stream == "planner":
-            if item.phase == "start":
-                self._retire()
-                self._current = Trace(item.id) if item.id >= self._void_before else None
-            elif self._current is not None and item.id == self._current.generation:
-                self._current.finish = item.finish
-                self._current.ended_at_tick = item.tick
-
-    def died(self, tick: int) -> None:
-        """The planner is gone: what it had begun by `tick` is over, also what of it has not been read yet."""
-        self._died_at = tick
-
-    def void(self, before: int) -> None:
-        """The game was reset: nothing begun before tick `before` counts."""
-        self._void_before = before
-        if self._current is not None and self._current.generation < before:
-            self._current = None
-        if self._finished is not None and self._finished.generation < before:
-            self._finished = None
-
-    def torn(self) -> None:
-        """Text is missing from the generation that runs, so nothing can point into it any more."""
-        self._current = None
-
-    def at_tick(self, tick: int) -> tuple[Trace | None, Trace | None]:
-        """Return (last finished before this tick, what ran in this tick)."""
-        current = self._current
-        if current is not None and current.finish is None and self._died_at is not None and current.generation <= self._died_at:
-            current.finish, current.ended_at_tick = "fault", self._died_at
-        if current is not None and current.ended_at_tick is not None and current.ended_at_tick < tick:
-            self._retire()
-        return self._finished, self._current
-
-    def _retire(self) -> None:
-        if self._current is not None and self._current.finished:
-            self._finished = self._current
-        self._current = None
 
 
 class ReactorCore:

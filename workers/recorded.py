@@ -62,7 +62,7 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
         name = option.replace("-", "_")
         if name == "prompts":
             # Prompts of the user's own are in the header, and the folder they came from is not.
-            out[name] = {role: header.texts[role] for role in ROLES if role in header.texts}
+            out[name] = {"coder" if role == "planner" and shape.planner_programs else role: header.texts[role] for role in ROLES if role in header.texts}
             continue
         if name in _UNASKED or value is None or (name in _PAIR and not pair):
             continue

@@ -1,4 +1,4 @@
-"""A thinker's copy of a planner generation: its text, and what of it the reactor may be shown."""
+"""A thinker's copy of the planner's stream: the text of a generation, and what of it the reactor may be shown."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from replays import events as ev
 from workers.prompts import CONCLUSION_LABEL, TRACE_LABEL
 from workers.stream import FINISHED
+from workers.wire import AnyControl, Piece
 
-__all__ = ["CONCLUSION_TOKENS", "Trace", "guidance_parts", "memory_parts"]
+__all__ = ["CONCLUSION_TOKENS", "PlannerCopy", "Trace", "guidance_parts", "memory_parts"]
 
 CONCLUSION_TOKENS = 1024
 _CONCLUDES = re.compile(rb"^(?:(?:Best line|Turn)\b|.*\\boxed)", re.MULTILINE)
@@ -99,6 +100,59 @@ class Trace:
                 out.append(ev.Part(trace=self.generation, start=max(start, upto - sum(kept)), upto=upto, guidance=True))
             left -= len(kept)
         return out[::-1]
+
+
+class PlannerCopy:
+    """The reactor's own copy of the planner's stream, frame by frame: what ran, and the last generation that finished."""
+
+    def __init__(self) -> None:
+        self._current: Trace | None = None
+        self._finished: Trace | None = None
+        self._died_at: int | None = None
+        self._void_before = 0
+
+    def take(self, item: ev.AnyEvent | AnyControl | Piece) -> None:
+        """Take one item of the planner's ring."""
+        if isinstance(item, Piece):
+            if self._current is not None and item.generation == self._current.generation:
+                self._current.add(item.channel, item.text, item.lens)
+        elif isinstance(item, ev.Generation) and item.stream == "planner":
+            if item.phase == "start":
+                self._retire()
+                self._current = Trace(item.id) if item.id >= self._void_before else None
+            elif self._current is not None and item.id == self._current.generation:
+                self._current.finish = item.finish
+                self._current.ended_at_tick = item.tick
+
+    def died(self, tick: int) -> None:
+        """The planner is gone: what it had begun by `tick` is over, also what of it has not been read yet."""
+        self._died_at = tick
+
+    def void(self, before: int) -> None:
+        """The game was reset: nothing begun before tick `before` counts."""
+        self._void_before = before
+        if self._current is not None and self._current.generation < before:
+            self._current = None
+        if self._finished is not None and self._finished.generation < before:
+            self._finished = None
+
+    def torn(self) -> None:
+        """Text is missing from the generation that runs, so nothing can point into it any more."""
+        self._current = None
+
+    def at_tick(self, tick: int) -> tuple[Trace | None, Trace | None]:
+        """Return (last finished before this tick, what ran in this tick)."""
+        current = self._current
+        if current is not None and current.finish is None and self._died_at is not None and current.generation <= self._died_at:
+            current.finish, current.ended_at_tick = "fault", self._died_at
+        if current is not None and current.ended_at_tick is not None and current.ended_at_tick < tick:
+            self._retire()
+        return self._finished, self._current
+
+    def _retire(self) -> None:
+        if self._current is not None and self._current.finished:
+            self._finished = self._current
+        self._current = None
 
 
 def guidance_parts(finished: Trace | None, running: Trace | None, *, kind: str, tick: int, limit: int | None) -> tuple[str | ev.Part, ...]:

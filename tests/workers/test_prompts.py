@@ -11,6 +11,7 @@ from clock_kit import QUICK, Heard, of, play, prompt, thinking
 import games
 from replays import events as ev
 from rtdesk.cli import run
+from workers import prompts
 from workers.agents import Shape
 from workers.answers import read_answer
 from workers.config import plan_episode
@@ -119,10 +120,10 @@ def test_the_log_holds_no_text_of_a_prompt_twice() -> None:
 def test_fixed_part_of_a_prompt_comes_first() -> None:
     """So that a server may keep what it has read of it."""
     planner, reactor, _ = heard("snake", ticks=3)
-    for prompts in (planner.prompts, reactor.prompts):
-        head = prompts[1].partition("# Turn")[0]
+    for asked in (planner.prompts, reactor.prompts):
+        head = asked[1].partition("# Turn")[0]
         assert len(head) > 2000
-        assert prompts[2].startswith(head)
+        assert asked[2].startswith(head)
 
 
 def own(folder: Path, **texts: str) -> str:
@@ -142,6 +143,27 @@ def test_a_folder_of_own_prompts_stands_in_for_ours(tmp_path: Path) -> None:
     assert "You are the planner" in planner.prompts[0]
     assert header.options["prompts"] == "own"
     assert str(tmp_path) not in repr(header)
+
+
+def test_a_planner_that_writes_programs_has_a_file_of_its_own(tmp_path: Path) -> None:
+    folder = own(tmp_path, planner="{observation} Plan.", coder="{observation} Program.\n{memory}")
+    asked: dict[str, Any] = {"game": "snake", "ticks": 1, "prompts": folder, "planner_memory": False}
+    planner, _, events = heard(agent="code", allow_code=True, **asked)
+    assert planner.prompts[0].endswith("Program.\n")
+    header = events[0]
+    assert isinstance(header, ev.Episode)
+    assert config_of(header, planner="builtin").prompts == {"coder": "{observation} Program.\n{memory}"}
+    planner, _, _ = heard(agent="planning", **asked)
+    assert planner.prompts[0].endswith("Plan.")
+
+
+def test_our_own_folder_is_one_that_may_be_given() -> None:
+    ours = str(Path(prompts.__file__).parent)
+    header = heard("snake", ticks=1, prompts=ours)[2][0]
+    plain = heard("snake", ticks=1)[2][0]
+    assert isinstance(header, ev.Episode)
+    assert isinstance(plain, ev.Episode)
+    assert header.prompt_hash == plain.prompt_hash
 
 
 def test_own_prompts_change_the_hash_and_ours_say_nothing(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from games.base import Game
 from replays import events as ev
@@ -19,7 +20,7 @@ from workers.agents.base import Shape
 from workers.prompts.template import Layout, Template, default_templates, read_folder
 from workers.prompts.words import words_of
 
-__all__ = ["CONCLUSION_LABEL", "ROLES", "TRACE_LABEL", "Layout", "default_templates", "fixed_texts", "names_in", "prompt_hash", "read_folder", "render"]
+__all__ = ["CONCLUSION_LABEL", "ROLES", "TRACE_LABEL", "Layout", "default_templates", "fixed_texts", "names_in", "prompt_hash", "read_folder", "render", "templates_of"]
 
 ROLES = ("planner", "reactor")
 CONCLUSION_LABEL = "Conclusion of the planner's last finished thinking, made for turn {turn}:"
@@ -92,6 +93,15 @@ def fixed_texts(
     if "reactor" in out:
         out["force"] = _FORCE
     return out | {name: text for name, text in known.items() if name in wanted or name == "rules"}
+
+
+def templates_of(agent: Any, own: Mapping[str, str]) -> dict[str, str]:
+    """Return the templates by role that stand in for ours: an agent module's own (`PROMPTS`), and before them the user's."""
+    out = {**getattr(agent, "PROMPTS", {}), **{role: own[role] for role in ROLES if role in own}}
+    if agent.SHAPE.planner_programs:
+        # A planner that writes programs is not asked for a plan.
+        out |= {"planner": own["coder"]} if "coder" in own else {role: text for role, text in agent.PROMPTS.items() if role == "planner"}
+    return out
 
 
 def names_in(role: str, templates: Mapping[str, str]) -> list[str]:

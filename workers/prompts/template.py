@@ -21,6 +21,8 @@ MOVING = {
 }
 """Placeholders of each role that mean something else in every generation; `reactive_budget` only where N_TR moves."""
 _ALSO = {"planner": ("reactive_budget",), "reactor": ()}
+FILES = {"planner": "planner", "reactor": "reactor", "coder": "planner"}
+"""Files of a folder of prompts, without their ending, and whose template each is: a planner that writes programs has one of its own."""
 _PLACEHOLDER = re.compile(r"\{([a-z][a-z_]*)\}")
 _MAX_BYTES = 1 << 16
 
@@ -122,25 +124,25 @@ def default_templates() -> dict[str, str]:
 
 
 def read_folder(folder: str) -> dict[str, str]:
-    """Return the templates of a folder by role: `planner.txt`, `reactor.txt`, or both. Raises ConfigError, one sentence."""
+    """Return the templates of a folder by their files' names without ending; any of FILES. Raises ConfigError, one sentence."""
     place = Path(folder).expanduser()
-    names = [f"{role}.txt" for role in MOVING]
+    names = [f"{name}.txt" for name in FILES]
     if not place.is_dir():
-        raise ConfigError(f"prompts folder {folder!r} is no folder; give one that holds {' or '.join(names)}")
+        raise ConfigError(f"prompts folder {folder!r} is no folder; give one that holds {' or '.join(names[:2])}")
     if strange := sorted(path.name for path in place.glob("*.txt") if path.name not in names):
         raise unknown(f"prompt in {folder}:", strange[0], names)
     out = {}
-    for role in MOVING:
-        path = place / f"{role}.txt"
+    for name, role in FILES.items():
+        path = place / f"{name}.txt"
         try:
             data = path.read_bytes()
         except FileNotFoundError:
             continue
         except OSError as error:
             raise ConfigError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
-        out[role] = _checked(data, role, str(path))
+        out[name] = _checked(data, role, str(path))
     if not out:
-        raise ConfigError(f"prompts folder {folder!r} is empty; give one that holds {' or '.join(names)}")
+        raise ConfigError(f"prompts folder {folder!r} is empty; give one that holds {' or '.join(names[:2])}")
     return out
 
 
