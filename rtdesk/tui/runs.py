@@ -52,10 +52,12 @@ def blank(width: int, look: Look) -> Row:
 
 
 def spread(left: Sequence[Run], right: Sequence[Run], width: int, look: Look) -> Row:
-    """Return `left` at the left edge and `right` at the right one; the left gives way."""
+    """Return `left` at the left edge and `right` at the right one, a blank between them; the left gives way."""
     room = width - columns(right)
     if room <= 0:
         return finish(right, width, look)
+    if columns(left) >= room:
+        left = (*finish(left, room - 1, look), (" ", look.base))
     return finish((*finish(left, room, look), *right), width, look)
 
 

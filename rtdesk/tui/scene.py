@@ -48,14 +48,25 @@ def head(state: ViewState, view: View, look: Look, layout: Layout, *, who: str =
         return _exact(_too_small(look, layout), rect, look)
     if rect.height == 0:
         return []
-    left: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)]
+    right = _running(state, view, look, rect.width)
+    # What gives way first: the thinkers' names, the brand, the load; nothing is cut in the middle while it can go whole.
+    names = rect.width >= 100 and not who
+    room = rect.width - columns(right) - 1
+    tries = [_what_runs(state, look, who, names=names, brand=brand, load=load) for brand, load in ((True, True), (False, True), (False, False))]
+    left = next((runs for runs in tries if columns(runs) <= room), tries[0] if names else tries[-1])
+    return [spread(left, right, rect.width, look)]
+
+
+def _what_runs(state: ViewState, look: Look, who: str, *, names: bool, brand: bool, load: bool) -> list[Run]:
+    runs: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)] if brand else [(" ", look.base)]
     header = state.header
     if header is not None:
-        left += [(one_line(header.game, 30), look.bright), (f" {one_line(header.load, 12)} {look.signs.dot} seed {header.seed}   ", look.dim), (who or one_line(header.agent, 30), look.bright)]
-        if rect.width >= 100 and not who:
-            names = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
-            left.append((" " + " + ".join(names), look.dim))
-    return [spread(left, _running(state, view, look, rect.width), rect.width, look)]
+        level = f"{one_line(header.load, 12)} {look.signs.dot} " if load else ""
+        runs += [(one_line(header.game, 30), look.bright), (f" {level}seed {header.seed}   ", look.dim), (who or one_line(header.agent, 30), look.bright)]
+        if names:
+            titles = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
+            runs.append((" " + " + ".join(titles), look.dim))
+    return runs
 
 
 def _running(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
@@ -213,7 +224,8 @@ def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
         return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  in force", look.dim)), width, look)
     span = window(state, view)
     if answer is not None and answer.letter and (last is None or last.tick < state.tick):
-        note = {True: "plan agrees", False: "not the plan's", None: "no plan line"}[answer.agrees]
+        notes = {True: ("plan agrees", "as planned"), False: ("not the plan's", "off plan"), None: ("no plan line", "no plan")}[answer.agrees]
+        note = next((one for one in notes if len(f"  {answer.letter}  reactor  {one}") <= width), "")
         return finish(((" ", look.base), (f" {answer.letter} ", look.chip["reactor"]), (" reactor", look.strong["reactor"]), ("  " + note, look.dim)), width, look)
     if last is None:
         return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (" nobody has acted yet", look.dim)), width, look)
@@ -269,6 +281,8 @@ def _plan_age(state: ViewState, look: Look, width: int) -> Row:
         age = max(0, state.tick - best.generation)
         made = "this turn's" if age == 0 else f"{age} turn{'s' if age > 1 else ''} old"
         holds = {True: ("holds", look.voice["planner"]), False: ("stale", look.bright), None: ("no line", look.dim)}[state.holds]
+        if width < len(f" plan   {made}, {holds[0]}"):
+            made = "new" if age == 0 else f"{age} old"
         words = [(f"{made}, ", look.text), holds]
     return finish(((" plan   ", look.dim), *words), width, look)
 
@@ -278,6 +292,8 @@ def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
     if state.header is not None and "planner" not in state.header.backends:
         tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
     wide = width >= 30
+    if width < 26:
+        return [(" TPOT ", look.dim), (_ms(tpot), look.text)]
     return [(" TPOT  " if wide else " TPOT ", look.dim), (_ms(tpot), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (_ms(ttft), look.text)]
 
 

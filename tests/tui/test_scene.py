@@ -344,3 +344,27 @@ def test_every_games_board_fits_at_80x24_with_every_thing_on_it(name: str, load:
     for entity in board.entities:
         if entity.text and entity.role in ("goal", "hazard") and 0 <= entity.x < board.columns:
             assert entity.text[:1] in shown, entity
+
+
+@pytest.mark.parametrize(
+    ("columns", "shown"),
+    [(100, "rtdesk   snake hard · seed 3   agile"), (80, "rtdesk   snake hard · seed 3   agile"), (70, "snake hard · seed 3   agile"), (62, "snake seed 3   agile")],
+)
+def test_the_head_gives_up_whole_words_where_it_is_narrow(columns: int, shown: str) -> None:
+    state, view = at(12, 0.4)
+    view.status = msgspec.structs.replace(view.status, rate=1 / 32)
+    [row] = text(state, view, arrange(columns, 24))["head"]
+    assert row.strip().startswith(shown)
+    left, _, right = row.partition("tick")
+    assert left.endswith(" ")
+    assert right.split() == ["12", "of", "100", "●", "live", f"{BUDGET / 32:.0f}", "tok/s"]
+
+
+@pytest.mark.parametrize("columns", [60, 70, 79, 80, 100])
+def test_facts_beside_a_small_board_are_whole(columns: int) -> None:
+    for tick, share in product(range(14), (0.1, 0.5, 0.95)):
+        state, view = at(tick, share)
+        rows = text(state, view, arrange(columns, 24))["left"]
+        [plan] = [row for row in rows if row.startswith(" plan ")]
+        assert plan.split()[-1] in ("holds", "stale", "yet", "line")
+        assert not any("…" in row for row in rows if row.startswith((" plan", " TPOT")))
