@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -46,6 +47,9 @@ COLUMNS = (
     "bookmark",
 )
 """`t_s` is seconds since the episode began, `at` and `end_at` virtual tokens; a cell is empty where the tick has no such thing."""
+
+# A terminal that is shown a JSON line acts on these (C1 is control like C0, bidi turns lines round); a JSON reader sees the same text.
+_CONTROL = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 
 
 def csv_lines(replay: Replay) -> Iterator[str]:
@@ -122,4 +126,4 @@ def jsonl_lines(replay: Replay) -> Iterator[str]:
 
 def _line(event: AnyRecorded) -> str:
     data = event.data if isinstance(event, UnknownEvent) else ev.to_map(event)
-    return msgspec.json.encode(strict(data)).decode() + "\n"
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(strict(data)).decode()) + "\n"

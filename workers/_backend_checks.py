@@ -9,7 +9,7 @@ from games.base import Game
 from replays import events as ev
 from workers.agents import Shape
 from workers.answers import read_answer
-from workers.backends import Chunk, Finish, Request
+from workers.backends import Chunk, Finish, Request, shut
 from workers.errors import BackendError, ConfigError
 from workers.prompts import Layout, fixed_texts, render
 
@@ -106,7 +106,7 @@ def surface(thinker: Thinker) -> Found:
             return
     if not thinker.roles(backend):
         yield f"check() refuses both roles of {thinker.game.spec.name}", "check(game, stream) raises ConfigError only for what it cannot play; try --game"
-    backend.close()
+    shut(backend)
 
 
 def streams(thinker: Thinker) -> Found:
@@ -127,7 +127,7 @@ def streams(thinker: Thinker) -> Found:
             yield found
         if clean and not broke:
             yield from _answer(taken, request, role)
-    backend.close()
+    shut(backend)
 
 
 def _items(taken: list[Any], role: str) -> Found:
@@ -202,32 +202,32 @@ def cancelling(thinker: Thinker) -> Found:
         after, broke = thinker.listen(backend.stream(thinker.request(role)), most=1)
         if broke or not after:
             yield f"{role}: after a cancelled request the next one {broke or 'says nothing'}", "close() of the iterator must leave the backend fit for the next request"
-    backend.close()
+    shut(backend)
 
 
 def closing(thinker: Thinker) -> Found:
     """close() may be called again, and before anything was asked."""
     backend = thinker.make()
-    backend.close()
-    try:
-        backend.close()
-    except Exception as error:
-        yield f"close() again raises {type(error).__name__}: {error}", "close() is called on every way out; the second time it does nothing"
+    for again in ("", " again"):
+        try:
+            backend.close()
+        except Exception as error:
+            yield f"close(){again} raises {type(error).__name__}: {error}", "close() is called on every way out; the second time it does nothing"
 
 
 def sameness(thinker: Thinker) -> Found:
     """A backend that calls itself deterministic says the same thing twice."""
     first = thinker.make()
     if not first.info.deterministic:
-        first.close()
+        shut(first)
         return
     second = thinker.make()
     for role in thinker.roles(first):
         said = [[item for item in thinker.listen(backend.stream(thinker.request(role)))[0] if isinstance(item, Chunk)] for backend in (first, second)]
         if said[0] != said[1]:
             yield f"{role}: asked the same thing, it says something else", "info says deterministic=True, which is the default; give info deterministic=False"
-    first.close()
-    second.close()
+    shut(first)
+    shut(second)
 
 
 BACKEND_GATES: tuple[tuple[str, Callable[[Thinker], Found]], ...] = (("surface", surface),)

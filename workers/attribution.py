@@ -20,7 +20,7 @@ import msgspec
 from games.base import Game, GameError
 from replays import events as ev
 from replays.verify import make_recorded
-from workers.backends import Backend
+from workers.backends import Backend, shut
 from workers.config import Config
 from workers.episode import cast_of, make_backend, make_game, make_header
 from workers.errors import ConfigError
@@ -268,7 +268,7 @@ class _Witness:
         return first
 
     def close(self) -> None:
-        self._backend.close()
+        shut(self._backend)
 
 
 def _read(kind: str, events: Sequence[ev.AnyEvent], default: str) -> Asked:

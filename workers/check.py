@@ -56,7 +56,7 @@ def check_backend(
     """
     if isinstance(backend, str):
         spec = backend
-        backends.make(spec).close()
+        backends.shut(backends.make(spec))
         thinker = Thinker(lambda: backends.make(spec), game=_begun(game), timeout_s=timeout_s, clock=clock, sleep=sleep)
         return run_checks("backend", spec, thinker, gates=BACKEND_GATES, checks=BACKEND_CHECKS)
     thinker = Thinker(backend, game=_begun(game), timeout_s=timeout_s, clock=clock, sleep=sleep)

@@ -338,7 +338,7 @@ class _Known:
             describe = getattr(backend, "describe", None)
             return describe()["context_tokens"] if describe is not None else None
         finally:
-            backend.close()
+            backends.shut(backend)
 
 
 def _checked(given: str | Backend, game: str, role: str) -> _Known:
@@ -351,7 +351,7 @@ def _checked(given: str | Backend, game: str, role: str) -> _Known:
         return _Known(given, backend)
     finally:
         if isinstance(given, str):
-            backend.close()
+            backends.shut(backend)
 
 
 def _budgets(

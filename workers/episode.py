@@ -73,7 +73,7 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
             backend = make_backend(config, role)
             roles[role] = backend.info
             if isinstance(spec, str):
-                backend.close()
+                backends.shut(backend)
     return ev.Episode(
         tick=0,
         game=config.game,

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from replays import events as ev
 from workers.answers import read_answer
-from workers.backends import Backend, Request
+from workers.backends import Backend, Request, shut
 from workers.cast import Cast
 from workers.stream import FINISHED, Progress, TokenStream, open_stream
 from workers.trace import Trace, memory_parts
@@ -242,4 +242,4 @@ class PlannerCore:
         """Cancel what runs and let the backend go."""
         if self._stream is not None:
             self._stream.cancel()
-        self._backend.close()
+        shut(self._backend)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from replays import events as ev
 from workers.answers import Reading, read_answer
-from workers.backends import Backend, Request
+from workers.backends import Backend, Request, shut
 from workers.cast import Cast
 from workers.force import KEPT_BACK, forced, kept_back, read_forced, together
 from workers.planner import BURST, RUN
@@ -356,4 +356,4 @@ class ReactorCore:
         """Cancel what runs and let the backend go."""
         if self._stream is not None:
             self._stream.cancel()
-        self._backend.close()
+        shut(self._backend)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from typing import Any
 
+from replays import events as ev
 from workers.backends import Backend, Chunk, Finish, Item, Request, cut
 from workers.errors import BackendError
 from workers.fetch import Fetched, lazily
@@ -28,6 +29,9 @@ FINISHED = ("stop", "length")
 """How a generation that is worth a conclusion or a plan ends; every other finish is a failure or a cut."""
 OVERFLOW = "context overflow"
 """How the sentence of a fault begins that says so."""
+MOST_BYTES = 1 << 16
+"""Bytes of one token at most: it travels whole, and no vocabulary has one of a thousandth of that."""
+MOST_TOKENS = 1 << 48
 _LONGEST_FAULT = 500
 
 
@@ -115,6 +119,10 @@ class TokenStream:
 
     def _accept(self, item: Item) -> None:
         if isinstance(item, Finish):
+            wrong = _wrong_end(item)
+            if wrong:
+                self._break("malformed", wrong)
+                return
             self.finish, self.usage_tokens, self.meas = item.reason, item.usage_tokens, dict(item.meas or {})
             if item.reason not in FINISHED:
                 self.fault = f"the stream ended with {item.reason!r}"
@@ -192,8 +200,11 @@ def _wrong(chunk: Chunk) -> str:
     if chunk.channel not in CHANNELS:
         return f"the backend named channel {chunk.channel!r}, expected {' or '.join(CHANNELS)}"
     lens = chunk.lens
-    if lens and min(lens) < 0:
-        return f"a token of {min(lens)} bytes came from the backend"
+    if not isinstance(chunk.text, str) or not set(map(type, lens)) <= {int}:
+        return f"a chunk from the backend has {type(chunk.text).__name__} and {sorted({type(size).__name__ for size in lens})}, expected str and whole numbers"
+    if lens and not 0 <= min(lens) <= max(lens) <= MOST_BYTES:
+        worst = min(lens) if min(lens) < 0 else max(lens)
+        return f"a token of {worst} bytes came from the backend, expected 0 to {MOST_BYTES}"
     if chunk.text.isascii():
         size = len(chunk.text)
         return "" if sum(lens) == size else _short(sum(lens), size)
@@ -205,6 +216,20 @@ def _wrong(chunk: Chunk) -> str:
         return _short(sum(lens), len(raw))
     inside = any(offset < len(raw) and raw[offset] & 0xC0 == 0x80 for offset in accumulate(lens))
     return "a token from the backend ends inside a code point; count such a token to the one that completes it" if inside else ""
+
+
+def _wrong_end(item: Finish) -> str:
+    """Return what no event could carry about a stream's end, or ""."""
+    if not isinstance(item.reason, str):
+        return f"the backend's stream ended with {item.reason!r:.60}, expected stop or length"
+    usage = item.usage_tokens
+    if usage is not None and (type(usage) is not int or not 0 <= usage < MOST_TOKENS):
+        return f"the backend counts {usage!r:.60} tokens, expected a whole number from 0"
+    try:
+        ev.decode(ev.encode(ev.Generation(tick=0, stream="planner", id=0, phase="end", meas=dict(item.meas or {}))))
+    except (TypeError, ValueError, OverflowError) as error:
+        return f"what the backend measured cannot be recorded: {error}"
+    return ""
 
 
 def _short(given: int, size: int) -> str:

@@ -123,6 +123,17 @@ def test_json_lines_hold_every_event_and_give_it_back(tmp_path: Path, played: Pl
     assert [ev.decode_map(json.loads(line)) for line in lines] == [*played.events, ev.Bookmark(tick=4, note="x")]
 
 
+def test_json_lines_shown_on_a_terminal_are_text(tmp_path: Path, played: Played) -> None:
+    note = "".join(map(chr, range(1, 0xA0))) + "\u200b\u202e\u2028\u2066\ufeff é 日本"
+    path = write(tmp_path / "a.rtr", played)
+    annotate(path, [ev.Bookmark(tick=4, note=note)])
+    with open_replay(path) as replay:
+        *_, line = jsonl_lines(replay)
+    assert json.loads(line)["note"] == note
+    assert [char for char in line[:-1] if not char.isprintable()] == []
+    assert "é 日本" in line
+
+
 def compared(tmp_path: Path, a: Played, b: Played) -> Any:
     for name in ("a.rtr", "b.rtr"):
         (tmp_path / name).unlink(missing_ok=True)

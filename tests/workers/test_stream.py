@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replays import events as ev
-from workers.backends import Chunk, Finish, Item
-from workers.errors import BackendError
+from workers.backends import Chunk, Finish, Item, make, shut
+from workers.errors import BackendError, ConfigError
 from workers.fetch import AHEAD, Fetched
 from workers.stream import TokenStream, open_stream
 
@@ -74,6 +75,16 @@ def test_runs_are_gathered_and_not_mixed_between_channels() -> None:
         (Chunk("\ud83d", (3,)), "half a surrogate pair"),
         (Chunk("abc", (4, -1)), "a token of -1 bytes"),
         (Chunk("a", (1,), "thought"), "named channel 'thought'"),
+        (Chunk("x" * 70_000, (70_000,)), "a token of 70000 bytes came from the backend, expected 0 to 65536"),
+        (Chunk(b"abc", (3,)), "a chunk from the backend has bytes and ['int'], expected str and whole numbers"),  # type: ignore[arg-type]
+        (Chunk("abc", (1.5, 1.5)), "has str and ['float']"),  # type: ignore[arg-type]
+        (Finish("stop", -5), "the backend counts -5 tokens"),
+        (Finish("stop", 10**30), "tokens, expected a whole number from 0"),
+        (Finish("stop", 2.0), "the backend counts 2.0 tokens"),  # type: ignore[arg-type]
+        (Finish(3), "ended with 3, expected stop or length"),  # type: ignore[arg-type]
+        (Finish("stop", 3, {"what": object()}), "what the backend measured cannot be recorded"),
+        (Finish("stop", 3, {"what": 10**30}), "what the backend measured cannot be recorded"),
+        (Finish("stop", 3, {1: 2}), "what the backend measured cannot be recorded"),  # type: ignore[dict-item]
     ],
 )
 def test_what_no_ring_could_carry_is_malformed(item: Any, expected: str) -> None:
@@ -263,3 +274,26 @@ def test_same_tokens_from_a_thread() -> None:
         stream.release(shake.randrange(1, 50), 10, take)
         assert time.monotonic() < deadline
     assert "".join(texts) == "".join(words)
+
+
+def test_a_backend_that_does_not_close_is_noted_and_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    class Stuck:
+        info = ev.Backend(spec="stuck")
+
+        def stream(self, request: Any) -> Iterator[Item]:
+            return iter(())
+
+        def close(self) -> None:
+            raise RuntimeError("will not")
+
+    with caplog.at_level("INFO"):
+        shut(Stuck())
+    assert "backend stuck did not close" in caplog.text
+    assert "will not" in caplog.text
+
+
+def test_a_backend_says_what_it_is(tmp_path: Path) -> None:
+    nameless = tmp_path / "nameless.py"
+    nameless.write_text("class Backend:\n    info = {'spec': 'mine'}\n    def stream(self, request): ...\n    def close(self): ...\n")
+    with pytest.raises(ConfigError, match=r"has info \{'spec': 'mine'\}; expected a replays.events.Backend"):
+        make(str(nameless))

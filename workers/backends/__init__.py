@@ -6,14 +6,18 @@ a path such as `./mine.py` (a module with a class `Backend`), or the name of an 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from typing import Protocol
 
+from replays.events import Backend as Info
 from workers.backends.base import Backend, Chunk, Finish, Item, Request, cut, spread
 from workers.errors import ConfigError
 from workers.plugins import find, names
 
-__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "available", "cut", "hosts", "make", "spread"]
+__all__ = ["Backend", "Chunk", "Finish", "Item", "Request", "available", "cut", "hosts", "make", "shut", "spread"]
+
+log = logging.getLogger(__name__)
 
 _OURS = ("builtin", "local", "openai", "scripted")
 
@@ -43,7 +47,18 @@ def make(spec: str) -> Backend:
     missing = [name for name in ("info", "stream", "close") if not hasattr(backend, name)]
     if missing:
         raise ConfigError(f"backend {spec!r} has no {' and no '.join(missing)}; a backend has info, stream(request) and close()")
+    if not isinstance(backend.info, Info):
+        raise ConfigError(f"backend {spec!r} has info {backend.info!r:.60}; expected a replays.events.Backend, such as Backend(spec='./mine.py')")
     return backend
+
+
+def shut(backend: Backend) -> None:
+    """Close a backend. What it raises is logged and goes no further: everybody who closes one is on the way out."""
+    try:
+        backend.close()
+    except Exception:
+        # Not louder than a note: before there is a log, anything louder would go to the terminal.
+        log.info("backend %s did not close", backend.info.spec, exc_info=True)
 
 
 class Hosted(Protocol):
