@@ -432,7 +432,9 @@ def _control(state: ViewState, event: Control) -> None:
 
 def _fault(state: ViewState, event: Fault) -> None:
     state.faults += event.cause != "host"
-    text = f"{event.component}: {event.what}" + (f"; {event.done}" if event.done else "")
+    # What tells of a process names it already.
+    who = "" if event.what.startswith(event.component) else f"{event.component} failed: " if event.cause == "thinker" else f"{event.component}: "
+    text = who + event.what + (f"; {event.done}" if event.done else "")
     state.note(event.tick, "fault", text, "default")
 
 

@@ -28,6 +28,7 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from replays.clean import one_line
+from replays.notes import Note
 from replays.reduce import ViewState
 from rtdesk.tui.actions import Actions
 from rtdesk.tui.boards import BoardMaker
@@ -128,6 +129,7 @@ class DeskApp(Actions, App[None]):
         self._result_seen = False
         self._until: str | None = None
         self._seen_notes = 0
+        self._told_fault = ""
         self._said = 0
         self._arranged: tuple[Any, Layout] | None = None
         self._parts: dict[str, Rows] = {}
@@ -279,6 +281,7 @@ class DeskApp(Actions, App[None]):
                 self._anchors, self._result_seen = {}, False
                 self._seen_notes = self.state.noted
         self._status = self._leading.status
+        self._tell_faults()
         if self._until is not None:
             self._break_on(self._until)
         self._seen_notes = self.state.noted
@@ -290,9 +293,22 @@ class DeskApp(Actions, App[None]):
             self._result_seen = True
             self._open("result")
 
-    def _break_on(self, kind: str) -> None:
+    def _news(self) -> Sequence[Note]:
+        """The lines of the event list that came with this frame."""
         new = self.state.noted - self._seen_notes
-        for note in self.state.notes[-new:] if new > 0 else ():
+        return self.state.notes[-new:] if new > 0 else ()
+
+    def _tell_faults(self) -> None:
+        """Say in the foot what failed in a live run: small screens have no event list. The same fault tick after tick is said once."""
+        if self._status.mode != "live":
+            return
+        for note in self._news():
+            if note.kind == "fault" and note.tick >= self.state.tick - 1 and note.text != self._told_fault:
+                self._told_fault = note.text
+                self.say(f"tick {note.tick}: {note.text}")
+
+    def _break_on(self, kind: str) -> None:
+        for note in self._news():
             if not kind or note.kind == kind:
                 self._until = None
                 if self._status.play == "playing":

@@ -379,3 +379,26 @@ def test_the_foots_keys_are_keys() -> None:
     for human, replay in (((), False), ((), True), (("U", "I"), False)):
         for label, _ in foot_keys(human, replay=replay, paceable=True):
             assert label in labels or label in ("[ ]", "+ -", "◀ ▶", "0-9 g", "arrows", "Enter")
+
+
+def test_a_fault_is_told_in_the_foot_and_the_same_one_only_once() -> None:
+    source = Recorder(EVENTS[:6])
+    app = DeskApp(source, look="dark", ascii=False, timer=False)
+
+    def failed(tick: int, what: str, cause: str = "thinker") -> ev.Fault:
+        return ev.Fault(tick=tick, component="planner", what=what, done="the game goes on", cause=cause)
+
+    async def script(pilot: Pilot[None]) -> None:
+        def foot_after(*events: ev.AnyEvent) -> str:
+            source.waiting = list(events)
+            app._notice = ""
+            app._poll(app._clock())
+            app.draw(force=True)
+            return app.screen_text()[-1]
+
+        assert "tick 0: planner failed: RuntimeError: boom; the game goes on" in foot_after(failed(0, "RuntimeError: boom"))
+        assert "boom" not in foot_after(failed(1, "RuntimeError: boom"))
+        assert "tick 2: planner was ended by SIGKILL; the game goes on" in foot_after(failed(2, "planner was ended by SIGKILL"))
+        assert "space pause" in foot_after()
+
+    drive(app, script, size=(80, 24))
