@@ -283,6 +283,8 @@ def _generation(state: ViewState, event: Generation) -> None:
         return
     if event.phase == "start":
         stream.start(event)
+        if event.at is not None and event.at > state.now_at:
+            state.now_at = event.at
         if event.stream == "planner":
             state.pins.begin()
         elif event.stream == "reactor":

@@ -63,14 +63,13 @@ class LiveSource:
     def status(self) -> Status:
         config, gate = self._run.config, self._table.heat.gate
         rate = None if self._pace is None else self._pace.rate(config.tick_budget_tokens)
-        crowd = self._crowd > 0
         now = time.monotonic_ns()
         return Status(
             mode="live",
             play=self._play(now),
             rate=None if rate is None or math.isinf(rate) else rate,
-            at=self._at(now) if crowd else None,
-            t_ns=self._t_ns(now) if crowd else None,
+            at=self._at(now),
+            t_ns=None if self._paused and not self._crowd else self._t_ns(now),
             ticks=config.ticks,
             human=self._letters,
             people=self._crowd,

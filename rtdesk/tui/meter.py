@@ -59,7 +59,7 @@ def _window(state: ViewState, view: View) -> Window | None:
     status, answer = view.status, state.answer
     if state.start_at is not None and state.end_at is not None:
         start = state.start_at
-        now = max(state.now_at, status.at if status.at is not None else 0)
+        now = max(state.now_at, _paced_at(state, view))
         wakes = state.guidance_at - start if state.guidance_at is not None else None
         answered = answer.at - start if answer is not None and answer.at is not None else None
         total = state.end_at - start
@@ -73,6 +73,19 @@ def _window(state: ViewState, view: View) -> Window | None:
         answered_s = (answer.t_ns - start_ns) / 1e9 if answer is not None else None
         return Window(total_s, wakes_s, min(max(0.0, (now_ns - start_ns) / 1e9), total_s), answered_s, "s")
     return None
+
+
+def _paced_at(state: ViewState, view: View) -> float:
+    """Return the instant the pace says it is, where that is to be believed: a thinker that speaks says itself how far it is.
+
+    A slow server holds virtual time up, and its pace does not know. But between a thinker's end and the next one's beginning nobody speaks,
+    and the pace is all there is.
+    """
+    at = view.status.at
+    if at is None:
+        return 0
+    live = view.status.mode == "live" and not view.status.played
+    return 0 if live and (state.planner.running or state.reactor.running) else at
 
 
 def alarm(state: ViewState, share: float) -> bool:

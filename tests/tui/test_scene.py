@@ -368,3 +368,27 @@ def test_facts_beside_a_small_board_are_whole(columns: int) -> None:
         [plan] = [row for row in rows if row.startswith(" plan ")]
         assert plan.split()[-1] in ("holds", "stale", "yet", "line")
         assert not any("…" in row for row in rows if row.startswith((" plan", " TPOT")))
+
+
+def test_the_meter_drains_by_the_pace_while_nobody_speaks_and_by_the_speaker_else() -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", tick_budget_tokens=1000, reactive_budget_tokens=200, backends={"planner": ev.Backend(spec="x")})
+    begun = [
+        header,
+        ev.Tick(tick=0, at=0, guidance_at=800, end_at=1000, text="", view={}, snapshot={}),
+        ev.Generation(tick=0, at=0, stream="planner", id=0, phase="start"),
+        ev.Token(tick=0, at=1, stream="planner", generation=0, channel="reasoning", text="so so", lens=[2, 3]),
+    ]
+    ended = ev.Generation(tick=0, at=2, stream="planner", id=0, phase="end", finish="stop")
+    woke = ev.Generation(tick=0, at=800, stream="reactor", id=0, phase="start")
+
+    def left(events: list[ev.AnyEvent], at: float) -> str:
+        view = View(status=Status(rate=1.0, at=at))
+        rows = text(fold_all(events), view, arrange(100, 30))["meter"]
+        return next(row for row in rows if "tokens left" in row).split(" of ")[0].strip()
+
+    # A server that is slower than the pace holds time up.
+    assert left(begun, 500) == "998"
+    assert left([*begun, ended], 500) == "500"
+    # It does not go back when the next one begins to think.
+    assert left([*begun, ended], 799) == "201"
+    assert left([*begun, ended, woke], 805) == "200"
