@@ -80,7 +80,7 @@ def happened(event: Step, before: float, was: dict[str, Any]) -> list[tuple[str,
     gained = event.points - before
     if "snake" in state:
         if gained > 0:
-            life = next((f"{food[2]} left" for food in was.get("foods", ()) if list(food[:2]) == list(state["snake"][0])), "")
+            life = _life(was, position(state))
             out.append(("score", f"ate at {where(position(state))}" + (f", {life}" if life else "")))
         if event.done_reason == "dead":
             out.append(("died", f"died at {where(position(state))}"))
@@ -102,6 +102,15 @@ def happened(event: Step, before: float, was: dict[str, Any]) -> list[tuple[str,
     if event.done_reason in ("cap", "ticks"):
         out.append(("cap", f"time is up after {event.tick + 1} turns"))
     return out
+
+
+def _life(was: dict[str, Any], cell: Cell | None) -> str:
+    """Return how long the food in a cell had left; empty if that cannot be told."""
+    try:
+        return next((f"{food[2]} left" for food in was["foods"] if cell is not None and tuple(food[:2]) == cell), "")
+    except (IndexError, KeyError, TypeError):
+        # Snapshots come from files: one of another shape has no food, and that is all.
+        return ""
 
 
 def reason(text: str) -> str:

@@ -178,7 +178,7 @@ def position(snapshot: dict[str, Any]) -> Cell | None:
             return tuple(int(number) for number in snapshot["players"][0][0])
         if "cars" in snapshot and "pos" in snapshot:
             return (9 - int(snapshot["pos"]),)
-    except (IndexError, KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, OverflowError, TypeError, ValueError):
         # Snapshots come from files: one of another shape has no position, and that is all.
         return None
     return None

@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from replays import notes
-from replays.clean import one_line
+from replays.clean import one_line, trusted
 from replays.events import (
     Action,
     Answer,
@@ -214,10 +214,31 @@ class ViewState(msgspec.Struct, omit_defaults=True):
 
     @classmethod
     def from_map(cls, data: dict[str, Any], header: Episode | None = None) -> ViewState:
-        """Return the state `to_map` gave. Raises msgspec.ValidationError, with the path of what is wrong."""
-        state = msgspec.convert(data, cls)
+        """Return the state `to_map` gave. Raises msgspec.ValidationError, with the path of what is wrong, or ValueError for a number that is none.
+
+        The map comes from a file, and anybody may have written that: text that `fold` would have cleaned is clean afterwards.
+        """
+        state = msgspec.convert({name: value if name in _AS_RECORDED else _vetted(value) for name, value in data.items()}, cls)
         state.header = header
         return state
+
+
+# What a state holds as it was recorded, because whoever shows it cleans it.
+_AS_RECORDED = frozenset(("snapshot", "text"))
+
+
+def _vetted(value: Any) -> Any:
+    """Return a keyframe's value with clean text; a keyframe nests at most MAX_DEPTH levels, its reader has seen to that."""
+    if isinstance(value, str):
+        return trusted(value)
+    if isinstance(value, dict):
+        # A prompt is shown by its parts, each cleaned then.
+        return {key: one if key == "prompt" else _vetted(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_vetted(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} is no figure")
+    return value
 
 
 def fold_all(events: Iterable[AnyEvent], state: ViewState | None = None) -> ViewState:

@@ -94,8 +94,7 @@ def make_sources(recordings: Sequence[Replay], *, playing: bool) -> list[ReplayS
     """Return a source a recording; the first leads, and they move over the ticks of all of them."""
     from rtdesk.tui.player import ReplaySource
 
-    first, last = span(recordings)
-    ticks = None if len(recordings) == 1 else range(first, last + 1)
+    ticks = None if len(recordings) == 1 else sorted(set().union(*(one.ticks for one in recordings)))
     lead = ReplaySource(recordings[0], title=os.path.basename(recordings[0].path), playing=playing, ticks=ticks)
     return [lead, *(ReplaySource(one, title=os.path.basename(one.path), lead=lead) for one in recordings[1:])]
 

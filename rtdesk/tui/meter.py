@@ -62,8 +62,7 @@ def _window(state: ViewState, view: View) -> Window | None:
         now = max(state.now_at, _paced_at(state, view))
         wakes = state.guidance_at - start if state.guidance_at is not None else None
         answered = answer.at - start if answer is not None and answer.at is not None else None
-        total = state.end_at - start
-        return Window(total, wakes, min(max(0, now - start), total), answered, "tokens")
+        return _inside(state.end_at - start, wakes, now - start, answered, "tokens")
     if state.deadline_ns is not None:
         budget = state.header.tick_budget_s if state.header is not None else None
         start_ns = state.deadline_ns - int(budget * 1e9) if budget else state.start_ns
@@ -71,8 +70,18 @@ def _window(state: ViewState, view: View) -> Window | None:
         total_s = (state.deadline_ns - start_ns) / 1e9
         wakes_s = (state.reactor_ns - start_ns) / 1e9 if state.reactor_ns is not None else None
         answered_s = (answer.t_ns - start_ns) / 1e9 if answer is not None else None
-        return Window(total_s, wakes_s, min(max(0.0, (now_ns - start_ns) / 1e9), total_s), answered_s, "s")
+        return _inside(total_s, wakes_s, (now_ns - start_ns) / 1e9, answered_s, "s")
     return None
+
+
+def _inside(total: float, wakes: float | None, now: float, answered: float | None, unit: str) -> Window:
+    """Return the window with every instant inside it: a file may claim any."""
+    total = max(type(total)(0), total)
+
+    def clamp(instant: float) -> float:
+        return min(max(type(total)(0), instant), total)
+
+    return Window(total, None if wakes is None else clamp(wakes), clamp(now), None if answered is None else clamp(answered), unit)
 
 
 def _paced_at(state: ViewState, view: View) -> float:

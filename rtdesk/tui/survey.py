@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 from replays.events import Bookmark, Generation
 from replays.notes import KIND, MARK
-from replays.reduce import ViewState, fold
+from replays.reduce import MOST_TICKS, ViewState, fold
 from rtdesk.tui.states import States, from_keyframe
 from rtdesk.tui.ticks import TickStore
 from rtdesk.tui.views import Overview
@@ -125,11 +125,13 @@ class Survey:
         self._marks = history.marks
         if plans:
             # What the history has no room for: ticks in which nothing happened but that a plan was finished.
-            marks = list(self._marks.ljust(self._store.ticks[-1] + 1 if self._store.ticks else 0))
-            for tick, bits in zip(self._store.ticks, self._bits):
-                if bits & _BIT["plan"] and marks[tick] == " ":
-                    marks[tick] = MARK["plan"]
-            self._marks = "".join(marks)
+            ticks = self._store.ticks
+            known = bisect_left(ticks, MOST_TICKS)
+            marks = bytearray(self._marks.ljust(ticks[known - 1] + 1 if known else 0), "ascii", "replace")
+            for tick, bits in zip(ticks[:known], self._bits):
+                if bits & _BIT["plan"] and marks[tick] == ord(" "):
+                    marks[tick] = ord(MARK["plan"])
+            self._marks = marks.decode("ascii")
         self.overview = self._overview(history.acted, self._marks, tuple(history.scores))
 
     def _overview(self, acted: str, marks: str, scores: tuple[tuple[int, float, float], ...]) -> Overview:

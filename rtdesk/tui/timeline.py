@@ -15,7 +15,7 @@ from rtdesk.tui.views import View
 
 __all__ = ["on_timeline", "ruler_row", "timeline_rows"]
 
-STEPS = (1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 2500, 5000, 10_000, 20_000, 25_000, 50_000, 100_000, 250_000, 1_000_000)
+STEPS = tuple(digit * 10**zeros for zeros in range(20) for digit in (1, 2, 5))
 APART = 8
 """Columns between two figures of the ruler, at least."""
 MARGIN = 10

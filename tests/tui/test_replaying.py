@@ -2,6 +2,7 @@
 
 import asyncio
 import functools
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from replays import events as ev
 from replays.info import info
 from replays.reader import Replay, open_replay
 from replays.verify import verify
+from replays.writer import ReplayWriter
 from rtdesk import replaying
 from rtdesk.cli import Exit, run
 from rtdesk.tui.boards import BoardMaker
@@ -173,3 +175,35 @@ def _screens(replay: Replay) -> list[list[str]]:
 
     asyncio.run(show())
     return out
+
+
+@pytest.mark.parametrize("far", [3_000_000_000, 1 << 62])
+def test_a_file_with_ticks_far_out_is_shown_and_takes_no_memory_for_them(tmp_path: Path, far: int) -> None:
+    header = played()[0]
+    assert isinstance(header, ev.Episode)
+    one, other = tmp_path / "a.rtr", tmp_path / "b.rtr"
+    for path, ticks in ((one, (0, 1, far)), (other, (0, far - 1))):
+        with ReplayWriter.create(path, header) as writer:
+            for tick in ticks:
+                step = ev.Step(tick=tick, state={"snake": [[1, 1]]}, reward=1.0, score=1.0)
+                writer.tick(tick, [ev.Tick(tick=tick, at=0, view={}, text="t", end_at=2), ev.Action(tick=tick, letter="L", source="default"), step])
+    with open_replay(one) as first, open_replay(other) as second:
+        sources = replaying.make_sources([first, second], playing=False)
+        app = ScrubApp(sources, look="dark", ascii=False, timer=False, clock=lambda: 1)
+
+        async def show() -> None:
+            async with app.run_test(size=(120, 36)) as pilot:
+                await pilot.pause()
+                for source in sources:
+                    source.survey.work(lambda: False)
+                for key in ("end", "left", "left", "home", "f", "d", "comma", "shift+left"):
+                    await pilot.press(key)
+                    app._poll(1)
+                    app.draw(force=True)
+                assert str(far) in app.screen_text()[0]
+                await pilot.click("#meter", offset=(100, 4))
+
+        tracemalloc.start()
+        asyncio.run(show())
+        assert tracemalloc.get_traced_memory()[1] < 64 << 20
+        tracemalloc.stop()
