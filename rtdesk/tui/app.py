@@ -33,7 +33,7 @@ from replays.reduce import ViewState
 from rtdesk.tui.actions import Actions
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
-from rtdesk.tui.keys import bindings, foot_keys
+from rtdesk.tui.keys import ABANDON, bindings, foot_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
 from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
@@ -140,7 +140,7 @@ class DeskApp(Actions, App[None]):
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
-        keys = [*bindings(self._human, self._people), ("ctrl+c,ctrl+q", "abandon", "quit, also from a dialog")]
+        keys = [*bindings(self._human, self._people), ABANDON]
         self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
 
     @property

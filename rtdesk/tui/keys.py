@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["COMMANDS", "FIND", "Command", "bindings", "foot_keys", "moves"]
+__all__ = ["ABANDON", "COMMANDS", "FIND", "Command", "bindings", "foot_keys", "moves"]
 
 
 class Command(NamedTuple):
@@ -54,6 +54,9 @@ COMMANDS = (
     Command("help", "question_mark,f1", "f1", "?", "F1", "help", "this card"),
     Command("leave", "q,ctrl+q,ctrl+c", "ctrl+q,ctrl+c", "q", "^q", "quit", "quit"),
 )
+
+ABANDON = ("ctrl+c,ctrl+q", "abandon", "quit, also from a dialog")
+"""(keys, action, in words): what a dialog does not keep from ending the desk."""
 
 FIND = (
     ("s", "score", "food, delivery, crossing"),

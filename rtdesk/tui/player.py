@@ -167,9 +167,15 @@ class ReplaySource:
             return self._mark(value)
         return ""
 
+    def troubles(self) -> list[str]:
+        """What is wrong with the file, as far as it has been read, each in a sentence."""
+        found = [str(warning) for warning in getattr(self.store, "warnings", ())]
+        if isinstance(self.store, Replay) and self.store.incomplete:
+            found.append("the episode has no end: it was cut short, or is still being recorded" if self.store.end is None else "the file was not closed")
+        return found
+
     def log_lines(self) -> Sequence[str]:
-        warnings = getattr(self.store, "warnings", ())
-        return [f"{self.title}", f"{len(self.store.ticks):,} ticks", *(str(warning) for warning in warnings)]
+        return [f"{self.title}", f"{len(self.store.ticks):,} ticks", *self.troubles()]
 
     def close(self) -> None:
         close = getattr(self.store, "close", None)

@@ -23,6 +23,7 @@ from rtdesk.tui.asking import Asker
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect
 from rtdesk.tui.history import LABEL, tick_at, track
+from rtdesk.tui.keys import ABANDON
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import LOOKS
 from rtdesk.tui.player import ReplaySource
@@ -65,7 +66,9 @@ class ScrubApp(DeskApp):
         self._dragged = -1
         self._shown_words = ""
         self._shown_overview: Any = None
-        self._bindings = BindingsMap([Binding(keys, action, words, show=False, priority=True) for keys, action, words in replay_bindings()])
+        self._troubles: set[tuple[str, str]] = set()
+        keys = [*replay_bindings(), ABANDON]
+        self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
 
     @property
     def lead(self) -> ReplaySource:
@@ -76,6 +79,7 @@ class ScrubApp(DeskApp):
 
     def _poll(self, now_ns: int) -> None:
         super()._poll(now_ns)
+        self._tell_troubles()
         words, overview = self.lead.found(), tuple(one.overview for one in self.replays)
         if words != self._shown_words or overview != self._shown_overview:
             self._shown_words, self._shown_overview = words, overview
@@ -87,6 +91,14 @@ class ScrubApp(DeskApp):
         if any(one.reading for one in self.replays):
             # Reading ahead is done in the beats, so they stay quick as long as there is something to read.
             self._quiet = -1
+
+    def _tell_troubles(self) -> None:
+        """Say what is wrong with a file, once it is known: a damaged place is found when it is read."""
+        for one in self.replays:
+            new = [trouble for trouble in one.troubles() if (one.title, trouble) not in self._troubles]
+            if new:
+                self._troubles.update((one.title, trouble) for trouble in new)
+                self.say(f"{one.title}: {'; '.join(new)}")
 
     def _view(self, run: Run, status: Status) -> View:
         view = super()._view(run, status)

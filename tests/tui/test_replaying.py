@@ -18,6 +18,7 @@ from replays.writer import ReplayWriter
 from rtdesk import replaying
 from rtdesk.cli import Exit, run
 from rtdesk.tui.boards import BoardMaker
+from rtdesk.tui.player import ReplaySource
 from rtdesk.tui.scrubber import ScrubApp
 
 DATA = Path(__file__).parents[1] / "replays" / "data"
@@ -207,3 +208,29 @@ def test_a_file_with_ticks_far_out_is_shown_and_takes_no_memory_for_them(tmp_pat
         asyncio.run(show())
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
         tracemalloc.stop()
+
+
+def test_what_is_wrong_with_a_file_is_said_when_it_is_opened(tmp_path: Path) -> None:
+    whole = Path(recording(tmp_path, "whole", last=10_000))
+    torn, holed = tmp_path / "torn.rtr", tmp_path / "holed.rtr"
+    data = whole.read_bytes()
+    torn.write_bytes(data[: len(data) * 6 // 10])
+    holed.write_bytes(data[: len(data) // 2] + bytes(64) + data[len(data) // 2 + 64 :])
+
+    def foot(path: Path) -> str:
+        async def run() -> str:
+            app = ScrubApp(ReplaySource(open_replay(path), title=path.name, playing=False), look="dark", ascii=False, timer=False)
+            async with app.run_test(size=(120, 36)) as pilot:
+                await pilot.pause()
+                # It is read ahead in the beats, and damage is found by who reads it.
+                app._poll(app._clock())
+                while app.lead.reading:
+                    app._poll(app._clock())
+                app.draw(force=True)
+                return app.screen_text()[-1]
+
+        return asyncio.run(run())
+
+    assert "cut short" in foot(torn)
+    assert "its checksum does not match" in foot(holed)
+    assert "space play" in foot(whole)
