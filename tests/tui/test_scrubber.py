@@ -15,7 +15,10 @@ from textual.pilot import Pilot
 
 from replays import events as ev
 from replays.clean import width
+from replays.reader import open_replay
 from replays.reduce import fold_all
+from replays.writer import ReplayWriter
+from rtdesk.replaying import make_asker, make_sources
 from rtdesk.tui.asking import Asker
 from rtdesk.tui.keys import FIND
 from rtdesk.tui.layout import arrange
@@ -510,3 +513,31 @@ def test_the_page_about_it_names_every_key_that_moves_or_asks() -> None:
         for label in [] if not command.help else [command.label] if command.action.startswith("scrub") else command.label.split():
             label = label.replace("shift ◀ ▶", "shift ◀")
             assert label in named, label
+
+
+def test_a_recording_without_a_tick_takes_every_key(tmp_path: Path) -> None:
+    header = EVENTS[0]
+    assert isinstance(header, ev.Episode)
+    path = tmp_path / "empty.rtr"
+    with ReplayWriter.create(path, header):
+        pass
+    with open_replay(path) as replay:
+        (source,) = make_sources([replay], playing=False)
+        asker = make_asker(replay, None)
+        assert asker is not None
+        app = ScrubApp(source, asker=asker, look="dark", ascii=False, timer=False, clock=lambda: 1)
+
+        async def run() -> None:
+            async with app.run_test(size=(120, 36)) as pilot:
+                await pilot.pause()
+                for key in ("space", "right", "left", "shift+right", "comma", "full_stop", "pagedown", "end", "home", "3", "g", "f", "a", "m", "slash", "x", "enter", "n", "N", "escape", "p", "y", "c", "plus", "minus", "left_square_bracket"):
+                    await pilot.press(key)
+                    app._poll(1)
+                    app.draw(force=True)
+                asker.join(10)
+                app._poll(1)
+                app.draw(force=True)
+                assert "cannot be asked about" in "\n".join(app.screen_text())
+                await pilot.click("#meter", offset=(30, 5))
+
+        asyncio.run(run())
