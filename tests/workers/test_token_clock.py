@@ -247,8 +247,8 @@ def test_hidden_tokens_are_charged_in_front_of_the_first_visible_one() -> None:
 
 
 def test_chunk_larger_than_a_frame_is_carried_whole() -> None:
-    events = play("agile", planner=[{"chunks": [["", 150_000], ["x" * 300_000, 1, "reasoning"]]}], tick_budget=200_000, reactive_budget=40_000, ticks=1)
-    assert sum(len(token.lens) for token in of(events, ev.Token, stream="planner")) == 150_001
+    events = play("agile", planner=[{"chunks": [["", 150_000], ["x" * 300_000, 10, "reasoning"]]}], tick_budget=200_000, reactive_budget=40_000, ticks=1)
+    assert sum(len(token.lens) for token in of(events, ev.Token, stream="planner")) == 150_010
     assert len(text(events, 0)) == 300_000
 
 
