@@ -43,6 +43,13 @@ class Commands(click.Group):
             near = difflib.get_close_matches(name, self.commands, n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ";"
             raise click.UsageError(f"unknown command {name!r}{hint} (available: {', '.join(self.commands)})", ctx)
+        if name != "doctor":
+            from rtdesk.paths import intruder
+
+            # Before a command imports anything of theirs.
+            stranger = intruder()
+            if stranger is not None:
+                raise Exit(1, stranger)
         return super().resolve_command(ctx, args)
 
 
@@ -116,12 +123,14 @@ def _of_the_machine(error: Exception) -> str:
 
 def _complain(line: str) -> None:
     """Write one line on stderr, whatever is in it: what a file, a model or a command line holds is text and never control."""
-    from replays.clean import one_line
-
     if sys.stderr is None:
         return
     encoding = sys.stderr.encoding or "utf-8"
-    text = one_line(" ".join(line.split()), 2000)
+    text = " ".join(line.split())
+    if not (text.isascii() and text.isprintable()):
+        from replays.clean import one_line
+
+        text = one_line(text, 4000)
     # Where nobody is left to tell, the exit code does.
     with suppress(OSError):
         print(f"rtdesk: {text}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)

@@ -72,5 +72,5 @@ def intruder() -> str | None:
         origin = Path(spec.origin).resolve() if spec is not None and spec.origin else None
         if origin is None or origin.parent.parent != home:
             where = "is missing" if origin is None else f"was found at {origin}"
-            return f"package {name!r} {where}, expected beside rtdesk in {home}; install rtdesk into an environment of its own"
+            return f"package {name!r} {where}, expected beside rtdesk in {home}; install rtdesk into an environment of its own, and start it by its name, `rtdesk`, or from another folder"
     return None

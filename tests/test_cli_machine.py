@@ -73,3 +73,15 @@ def test_interrupted_while_it_loads_is_130_and_no_traceback(tmp_path: Path) -> N
     code = "import sys; from rtdesk.__main__ import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (130, "")
+
+
+@pytest.mark.parametrize("name", ["games", "replays", "workers"])
+def test_a_package_of_another_maker_in_the_way_is_named_and_not_run(name: str, tmp_path: Path) -> None:
+    (tmp_path / f"{name}.py").write_text("print('this ran')")
+    done = subprocess.run(
+        [sys.executable, "-m", "rtdesk", "play", "snake", "--headless"], cwd=tmp_path, capture_output=True, text=True, timeout=60, env={**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"rtdesk: package '{name}' was found at {tmp_path / name}.py, expected beside rtdesk")
+    assert done.stderr.count("\n") == 1
