@@ -18,6 +18,7 @@ Cell = tuple[int, ...]
 
 _STEP = re.compile(r"Turn (\d{1,6}): ([A-Za-z])\b(?: (to|from) (\(-?\d{1,4},-?\d{1,4}\)|lane \d{1,3}))?")
 _BEST = re.compile(r"best line(?: so far)?:", re.IGNORECASE)
+_NAME = re.compile(r"\w|\s*[=,)\]]")
 _NUMBERS = re.compile(r"-?\d+")
 _TURN = re.compile(r"\bturn (\d{1,6})")
 
@@ -162,7 +163,8 @@ class Pins(msgspec.Struct, omit_defaults=True):
             self.warnings = [text, *(one for one in self.warnings if one != text)][:4]
             return ""
         best = _BEST.search(line)
-        if line.startswith("GOAL"):
+        # In a program it may be a name.
+        if line.startswith("GOAL") and not _NAME.match(line, 4):
             text = line[4 : best.start() if best else len(line)].lstrip(": ").rstrip(". ")
             if text:
                 self.goal, self.goal_turn = text.removeprefix("target "), generation

@@ -49,20 +49,21 @@ def head(state: ViewState, view: View, look: Look, layout: Layout, *, who: str =
     if rect.height == 0:
         return []
     right = _running(state, view, look, rect.width)
-    # What gives way first: the thinkers' names, the brand, the load; nothing is cut in the middle while it can go whole.
+    # What gives way first: the thinkers' names, the brand, the load, the seed; nothing is cut in the middle while it can go whole.
     names = rect.width >= 100 and not who
     room = rect.width - columns(right) - 1
-    tries = [_what_runs(state, look, who, names=names, brand=brand, load=load) for brand, load in ((True, True), (False, True), (False, False))]
+    levels = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
+    tries = [_what_runs(state, look, who, names=names, brand=brand, load=load, seed=seed) for brand, load, seed in levels]
     left = next((runs for runs in tries if columns(runs) <= room), tries[0] if names else tries[-1])
     return [spread(left, right, rect.width, look)]
 
 
-def _what_runs(state: ViewState, look: Look, who: str, *, names: bool, brand: bool, load: bool) -> list[Run]:
+def _what_runs(state: ViewState, look: Look, who: str, *, names: bool, brand: bool, load: bool, seed: bool) -> list[Run]:
     runs: list[Run] = [(" rtdesk ", look.brand), ("  ", look.base)] if brand else [(" ", look.base)]
     header = state.header
     if header is not None:
-        level = f"{one_line(header.load, 12)} {look.signs.dot} " if load else ""
-        runs += [(one_line(header.game, 30), look.bright), (f" {level}seed {header.seed}   ", look.dim), (who or one_line(header.agent, 30), look.bright)]
+        level = (f"{one_line(header.load, 12)} {look.signs.dot} " if load else "") + (f"seed {header.seed}   " if seed else "  ")
+        runs += [(one_line(header.game, 30), look.bright), (f" {level}", look.dim), (who or one_line(header.agent, 30), look.bright)]
         if names:
             titles = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
             runs.append((" " + " + ".join(titles), look.dim))
@@ -224,18 +225,23 @@ def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
         return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  in force", look.dim)), width, look)
     span = window(state, view)
     if answer is not None and answer.letter and (last is None or last.tick < state.tick):
-        notes = {True: ("plan agrees", "as planned"), False: ("not the plan's", "off plan"), None: ("no plan line", "no plan")}[answer.agrees]
+        notes = {True: ("plan agrees", "as planned"), False: ("not the plan's", "off plan"), None: ("no plan line", "no plan") if _plans(state) else ("",)}[answer.agrees]
         note = next((one for one in notes if len(f"  {answer.letter}  reactor  {one}") <= width), "")
         return finish(((" ", look.base), (f" {answer.letter} ", look.chip["reactor"]), (" reactor", look.strong["reactor"]), ("  " + note, look.dim)), width, look)
     if last is None:
         return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (" nobody has acted yet", look.dim)), width, look)
     voice = _VOICE.get(last.source, "")
     person = state.header is not None and state.header.agent == "human"
-    note = ("no key" if person else why(last.reason)) if last.source == "default" else {True: "plan agreed", False: f"plan said {last.plan}", None: ""}[last.agrees]
+    source = _SOURCE.get(last.source, last.source)
+    if last.source == "default":
+        note = "no key" if person else why(last.reason)
+    else:
+        words = {True: ("plan agreed", "as planned"), False: (f"plan said {last.plan}", f"plan {last.plan}"), None: ("",)}[last.agrees]
+        note = next((one for one in words if len(f"  {last.letter}  {source}  {one}") <= width), "")
     loud = alarm(state, span.share if span is not None else 0.0)
     said = look.strong[voice] if voice else look.bright
     return finish(
-        ((" ", look.base), (f" {last.letter} ", look.chip[voice]), (f" {_SOURCE.get(last.source, last.source)}", said), ("  " + note, look.voice["default"] if loud else look.dim)),
+        ((" ", look.base), (f" {last.letter} ", look.chip[voice]), (f" {source}", said), ("  " + note, look.voice["default"] if loud else look.dim)),
         width,
         look,
     )
@@ -257,10 +263,16 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
             facts += more
     rows = [finish(facts, width, look), _last(state, look, width)]
     if state.header is None or state.header.backends:
-        rows += [_plan_age(state, look, width), finish(_pace(state, look, width), width, look)]
+        rows += [_plan_age(state, look, width)] if _plans(state) else []
+        rows.append(finish(_pace(state, look, width), width, look))
     if view.dropped:
         rows.append(finish(((f" slow terminal: {view.dropped} frames not drawn", look.dim),), width, look))
     return rows
+
+
+def _plans(state: ViewState) -> bool:
+    """Whether somebody plans in this run."""
+    return state.header is None or "planner" in state.header.backends
 
 
 def _last(state: ViewState, look: Look, width: int) -> Row:

@@ -241,3 +241,9 @@ def test_a_curve_of_thousands_of_points_is_thinned_and_ends_where_it_ends() -> N
     assert state.history.scores[0] == (0, 1.0, 0.0)
     ticks = [one[0] for one in state.history.scores]
     assert ticks == sorted(set(ticks))
+
+
+@pytest.mark.parametrize("line", ["GOAL = 9", "GOAL=9", "GOALS are many", "GOAL, WALL = 1, 2", "GOAL_X = 3"])
+def test_a_name_in_a_program_is_no_goal(line: str) -> None:
+    events = [HEADER, tick(0), start("planner", 0), token("planner", 0, f"GOAL lane 9\n{line}\n", 1)]
+    assert fold_all(events).pins.goal == "lane 9"

@@ -392,3 +392,15 @@ def test_the_meter_drains_by_the_pace_while_nobody_speaks_and_by_the_speaker_els
     # It does not go back when the next one begins to think.
     assert left([*begun, ended], 799) == "201"
     assert left([*begun, ended, woke], 805) == "200"
+
+
+def test_a_run_without_a_planner_says_nothing_of_plans() -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="reactive", tick_budget_tokens=100, backends={"reactor": ev.Backend(spec="x")})
+    events = [
+        header,
+        ev.Tick(tick=0, at=0, guidance_at=0, end_at=100, text="", view={}, snapshot={}),
+        ev.Answer(tick=0, at=9, stream="reactor", generation=0, mode="act", letters=["U"]),
+    ]
+    rows = text(fold_all(events), View(status=Status(rate=1.0)), arrange(80, 24))["left"]
+    assert any("U  reactor" in row for row in rows)
+    assert not any("plan" in row for row in rows)
