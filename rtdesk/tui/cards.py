@@ -9,9 +9,9 @@ from replays.reduce import ViewState
 from rtdesk.tui.keys import COMMANDS, FIND
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look
-from rtdesk.tui.runs import Row, Run, blank, finish, rule
+from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule
 from rtdesk.tui.views import View
-from rtdesk.tui.wrap import fit, last_rows
+from rtdesk.tui.wrap import fit, last_rows, rows_at
 
 __all__ = ["DONE", "card_rect", "find_card", "framed", "help_card", "log_card", "result_card"]
 
@@ -55,13 +55,14 @@ def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]
             line += [(f"{label:<6}", look.bright), (fit(words, half - 7, look.signs.ellipsis) + " ", look.text)]
         body.append(line)
     body.append([])
-    body.append([(f"{voice}   ", look.strong[voice]) for voice in ("planner", "reactor", "person")] + [("default action", look.strong["default"]), ("   a voice has one colour everywhere", look.dim)])
+    body.append([(f"{voice}   ", look.strong[voice]) for voice in ("planner", "reactor", "person")] + [("default action", look.strong["default"]), ("   one colour a voice", look.dim)])
     signs = look.signs
-    body.append([(f"{signs.diamond} plan holds   {signs.hollow} plan went stale   {signs.arrows['R']} the reactor's answer   {signs.shade} the reactor's share of a tick", look.dim)])
+    body.append([(f"{signs.diamond} plan holds   {signs.hollow} went stale   {signs.arrows['R']} the reactor's answer   {signs.shade} its share of a tick", look.dim)])
     if view.spec is not None:
         body.append([])
-        body.append([(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)])
-        body += [[(line, look.dim)] for line in view.spec.help]
+        body.append([(view.spec.title, look.bright)])
+        for words, style in ((view.spec.summary, look.text), *((line, look.dim) for line in view.spec.help)):
+            body += [[(row.text, style)] for row in rows_at(words, width - 5, 4, 0)]
     return framed("help", body, look, width)
 
 
@@ -94,6 +95,7 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
     points = totals.points if totals is not None else state.points
     score = totals.score if totals is not None else (spec.normalise(points) if spec is not None else 0.0)
     name = spec.points_name if spec is not None else "points"
+    name = name.removesuffix("s") if points == 1 else name
     best = f" of {spec.points_max:g}" if spec is not None else ""
     body.append([(f"{score:.2f}", look.bright), (f"  {points:g} {name}{best}", look.text), (f"   raw score {state.score:g}", look.dim)])
     body.append(_gauge(score, look, width - 6))
@@ -105,9 +107,10 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
     who = "the agent" if header is None else "you" if header.agent == "human" else one_line(header.agent, 30)
     ticks = totals.ticks if totals is not None else state.steps
     body.append([(f"{who} ", look.bright), (f"{DONE.get(done, done)} after {ticks} ticks", look.text)])
-    body += _where_time_went(state, look)
+    body += _where_time_went(state, look, width - 4)
     body.append([])
-    body.append([(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit", look.dim), ("      Esc looks at the board", look.faint)])
+    keys: list[Run] = [(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit   ", look.dim)]
+    body.append([*keys, (_fitting(("   Esc looks at the board", "Esc the board"), width - 4 - columns(keys)), look.faint)])
     return framed("result", body, look, width, foot="")
 
 
@@ -117,7 +120,12 @@ def _gauge(share: float, look: Look, width: int) -> list[Run]:
     return [(look.signs.block * full, look.bright), (look.signs.line * (room - full), look.rule)]
 
 
-def _where_time_went(state: ViewState, look: Look) -> list[list[Run]]:
+def _fitting(variants: Sequence[str], room: int) -> str:
+    """Return the first, longest, of the variants that fits; the last, whatever it takes, if none does."""
+    return next((one for one in variants if len(one) <= room), variants[-1])
+
+
+def _where_time_went(state: ViewState, look: Look, width: int) -> list[list[Run]]:
     rows: list[list[Run]] = []
     acted = state.history.acted
     counts = [(voice, word, sum(acted.count(sign) for sign in signs)) for voice, word, signs in (("reactor", "reactor", "rf"), ("planner", "plan", "pgo"), ("person", "you", "h"), ("default", "default", "d"))]
@@ -131,13 +139,17 @@ def _where_time_went(state: ViewState, look: Look) -> list[list[Run]]:
     budget = (state.tick_budget or 0) * max(1, state.steps)
     if budget and state.planner.total_tokens:
         thinking = min(1.0, state.planner.total_tokens / budget)
-        rows.append([("planner  ", look.dim), (f"{state.planner.total_tokens:,} tokens", look.voice["planner"]), (f"   thought {thinking:.0%} of the time, idle {1 - thinking:.0%}", look.text)])
+        said = f"{state.planner.total_tokens:,} tokens"
+        words = _fitting((f"   thought {thinking:.0%} of the time, idle {1 - thinking:.0%}", f"   thought {thinking:.0%}, idle {1 - thinking:.0%}"), width - 9 - len(said))
+        rows.append([("planner  ", look.dim), (said, look.voice["planner"]), (words, look.text)])
     if state.reactor.total_tokens:
         mean = state.reactor.total_tokens / max(1, state.steps)
         rows.append([("reactor  ", look.dim), (f"{state.reactor.total_tokens:,} tokens", look.voice["reactor"]), (f"   {mean:,.0f} a tick of {state.reactive_budget or 0:,}", look.text)])
     both = state.changed + state.followed
     if both:
-        rows.append([("guidance ", look.dim), (f"followed {state.followed} of {both} fitting plan lines, went another way {state.changed} time{'' if state.changed == 1 else 's'}", look.text)])
+        followed = f"followed {state.followed} of {both} fitting plan lines"
+        words = _fitting((f"{followed}, went another way {state.changed} time{'' if state.changed == 1 else 's'}", followed), width - 9)
+        rows.append([("guidance ", look.dim), (words, look.text)])
     if state.faults:
         rows.append([("faults   ", look.dim), (f"{state.faults}", look.strong["default"])])
     return rows

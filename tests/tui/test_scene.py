@@ -13,7 +13,7 @@ from replays.clean import clean, width
 from replays.reduce import ViewState, fold, fold_all
 from rtdesk.tui.board import Overlay, draw_board
 from rtdesk.tui.boards import BoardMaker
-from rtdesk.tui.cards import find_card, help_card, log_card, result_card
+from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
 from rtdesk.tui.layout import MINIMUM, Layout, arrange
 from rtdesk.tui.looks import LOOKS, make_look
 from rtdesk.tui.runs import plain
@@ -404,3 +404,13 @@ def test_a_run_without_a_planner_says_nothing_of_plans() -> None:
     rows = text(fold_all(events), View(status=Status(rate=1.0)), arrange(80, 24))["left"]
     assert any("U  reactor" in row for row in rows)
     assert not any("plan" in row for row in rows)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+def test_no_card_is_cut(size: tuple[int, int]) -> None:
+    layout, look = arrange(*size), make_look("dark", False)
+    state = fold_all(EVENTS)
+    view = view_of(state, 1.0)
+    for kind, made in (("help", help_card), ("result", result_card)):
+        cut = [plain(row) for row in made(state, view, look, card_rect(layout, kind, 1).width) if "…" in plain(row)]
+        assert cut == []
