@@ -196,6 +196,9 @@ def child_says(model: str) -> tuple[str, int]:
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
+        if "Error" in line:
+            # It ends by itself, with its own code, before the end of its stdin would end it.
+            process.wait(30)
         process.communicate()
     return line, process.returncode
 
