@@ -83,6 +83,10 @@ def _told(table: Table, code: int) -> int:
     for run in table.heat.runs:
         if run.end is not None:
             print(sentence(summary(run.header, run.end, replay=_kept(run), wall_s=run.end.t_ns / 1e9)))
+    shown = {_kept(run) for run in table.heat.runs if run.end is not None}
+    for path in table.past:
+        if path not in shown:
+            print(f"earlier replay {path}")
     if table.record_failure is not None:
         print(f"rtdesk: recording stopped: {table.record_failure}", file=sys.stderr)
         return code or 1

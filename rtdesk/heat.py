@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -122,6 +123,8 @@ class Table:
         self.error: str | None = None
         """Why no further heat could be started."""
         self.record_failure: str | None = None
+        self.past: list[str] = []
+        """Replays of the heats before this one, oldest first."""
         self._begin = begin
         self._swap: threading.Thread | None = None
         self._fresh: Heat | None = None
@@ -161,6 +164,7 @@ class Table:
 
         def swap() -> None:
             self._put_away(old)
+            self.past += [run.recording for run in old.runs if run.recording and os.path.exists(run.recording)]
             try:
                 self._fresh = self._begin(configs)
                 self.error = None

@@ -1,0 +1,47 @@
+"""What is said once the screen has gone: how the last heat ended, and where the recordings of the ones before it are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from replays import events as ev
+from rtdesk.desk import _told
+from rtdesk.heat import Table
+from workers.config import Config, plan_episode
+
+
+def heat(config: Config, path: Path, *, ended: bool = True) -> Any:
+    """A heat of one run that is over; its file is there once it has been played."""
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=config.seed, agent="random")
+    end = ev.End(tick=1, totals=ev.Totals(ticks=2), done_reason="ticks")
+    if ended:
+        path.touch()
+    run = SimpleNamespace(config=config, header=header, end=end if ended else None, recording=str(path), record_failure=None, failure=None)
+    return SimpleNamespace(runs=[run], gate=None, poll=lambda now_ns: None, close=lambda: None)
+
+
+def after(table: Table, what: str) -> None:
+    table.change(what)
+    assert table._swap is not None
+    table._swap.join()
+    table.poll(0)
+
+
+def test_every_replay_of_a_session_is_named_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = plan_episode("snake", agent="random", load="easy")
+    heats = iter([heat(config, tmp_path / "b.rtr"), heat(config, tmp_path / "c.rtr", ended=False)])
+    table = Table(heat(config, tmp_path / "a.rtr"), lambda configs: next(heats))
+    after(table, "restart")
+    table.close()
+    assert _told(table, 0) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "replay" in line] == [f"replay {tmp_path}/b.rtr", f"earlier replay {tmp_path}/a.rtr"]
+
+    # Quit while the next one was being started: of that there is nothing to tell.
+    after(table, "next-seed")
+    table.close()
+    _told(table, 0)
+    assert capsys.readouterr().out.splitlines() == [f"earlier replay {tmp_path}/a.rtr", f"earlier replay {tmp_path}/b.rtr"]
