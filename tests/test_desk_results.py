@@ -17,7 +17,7 @@ from workers.config import Config, plan_episode
 def heat(config: Config, path: Path, *, ended: bool = True) -> Any:
     """A heat of one run that is over; its file is there once it has been played."""
     header = ev.Episode(tick=0, game="snake", load="easy", seed=config.seed, agent="random")
-    end = ev.End(tick=1, totals=ev.Totals(ticks=2), done_reason="ticks")
+    end = ev.End(tick=1, totals=ev.Totals(score=0.0, raw_score=0.0, ticks=2), done_reason="ticks")
     if ended:
         path.touch()
     run = SimpleNamespace(config=config, header=header, end=end if ended else None, recording=str(path), record_failure=None, failure=None)
