@@ -28,6 +28,8 @@ FASTEST_HANDS = 30.0
 LOG_TAIL = 16384
 HELD_NS = 250_000_000
 """So long after a tick was due it is said that a server is waited for."""
+REMARK_NS = 10_000_000_000
+"""So long a remark about how the run was set up is shown."""
 
 
 class LiveSource:
@@ -39,6 +41,7 @@ class LiveSource:
         self._side = side
         self._hands = dict(hands or {})
         self._crowd = crowd
+        self._since: int | None = None
         self._take_seat()
 
     def _take_seat(self) -> None:
@@ -87,7 +90,9 @@ class LiveSource:
             return f"not recording: {run.record_failure}"
         if run.begun and not run.over and not self._paused and self._holds(now):
             return "a thinker is waited for: all boards hold" if len(self._heat.runs) > 1 else "a thinker is waited for: the board holds"
-        return self._table.note
+        # What was only worth a remark at the start gives the foot back to the keys.
+        self._since = now if self._since is None else self._since
+        return self._table.note if now - self._since < REMARK_NS else ""
 
     def _play(self, now: int) -> str:
         run = self._run

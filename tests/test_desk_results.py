@@ -11,6 +11,7 @@ import pytest
 from replays import events as ev
 from rtdesk.desk import _told
 from rtdesk.heat import Table
+from rtdesk.live_source import REMARK_NS, LiveSource
 from workers.config import Config, plan_episode
 
 
@@ -45,3 +46,13 @@ def test_every_replay_of_a_session_is_named_once(tmp_path: Path, capsys: pytest.
     table.close()
     _told(table, 0)
     assert capsys.readouterr().out.splitlines() == [f"earlier replay {tmp_path}/a.rtr", f"earlier replay {tmp_path}/b.rtr"]
+
+
+def test_a_remark_gives_the_foot_back_to_the_keys_and_a_failure_does_not(tmp_path: Path) -> None:
+    on = heat(plan_episode("snake", agent="random", load="easy"), tmp_path / "a.rtr", ended=False)
+    on.runs[0].begun, on.runs[0].over, on.runs[0].pace = True, False, None
+    source = LiveSource(Table(on, lambda configs: on, note="the budget is odd"))
+    assert source._note(5) == "the budget is odd"
+    assert source._note(5 + REMARK_NS) == ""
+    on.runs[0].failure = "game was ended by SIGKILL"
+    assert source._note(5 + 9 * REMARK_NS) == "game was ended by SIGKILL"

@@ -137,14 +137,16 @@ def _where_time_went(state: ViewState, look: Look, width: int) -> list[list[Run]
         runs.append((f"late {state.late}", look.strong["default"]))
     rows.append(runs)
     budget = (state.tick_budget or 0) * max(1, state.steps)
-    if budget and state.planner.total_tokens:
+    if state.planner.total_tokens and not budget:
+        rows.append([("planner  ", look.dim), (f"{state.planner.total_tokens:,} tokens", look.voice["planner"])])
+    elif state.planner.total_tokens:
         thinking = min(1.0, state.planner.total_tokens / budget)
         said = f"{state.planner.total_tokens:,} tokens"
         words = _fitting((f"   thought {thinking:.0%} of the time, idle {1 - thinking:.0%}", f"   thought {thinking:.0%}, idle {1 - thinking:.0%}"), width - 9 - len(said))
         rows.append([("planner  ", look.dim), (said, look.voice["planner"]), (words, look.text)])
     if state.reactor.total_tokens:
         mean = state.reactor.total_tokens / max(1, state.steps)
-        rows.append([("reactor  ", look.dim), (f"{state.reactor.total_tokens:,} tokens", look.voice["reactor"]), (f"   {mean:,.0f} a tick of {state.reactive_budget or 0:,}", look.text)])
+        rows.append([("reactor  ", look.dim), (f"{state.reactor.total_tokens:,} tokens", look.voice["reactor"]), (f"   {mean:,.0f} a tick" + (f" of {state.reactive_budget:,}" if state.reactive_budget else ""), look.text)])
     both = state.changed + state.followed
     if both:
         followed = f"followed {state.followed} of {both} fitting plan lines"

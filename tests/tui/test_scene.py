@@ -414,3 +414,14 @@ def test_no_card_is_cut(size: tuple[int, int]) -> None:
     for kind, made in (("help", help_card), ("result", result_card)):
         cut = [plain(row) for row in made(state, view, look, card_rect(layout, kind, 1).width) if "…" in plain(row)]
         assert cut == []
+
+
+def test_the_result_of_a_run_in_wall_time_claims_no_token_budget() -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", clock="wall", tick_budget_s=1.0, reactive_budget_s=0.5, backends={"planner": ev.Backend(spec="x"), "reactor": ev.Backend(spec="x")})  # fmt: skip
+    events = [header, ev.Tick(tick=0, text="", view={}, snapshot={})]
+    events += [ev.Token(tick=0, stream=stream, generation=0, channel="reasoning", text="abc", lens=[1, 2]) for stream in ("planner", "reactor")]
+    state = fold_all([*events, ev.Step(tick=0, state={}, reward=0.0, score=0.0)])
+    card = "\n".join(plain(row) for row in result_card(state, View(), make_look("dark", False), 60))
+    assert "planner  2 tokens" in card
+    assert "2 a tick" in card
+    assert " of 0" not in card
