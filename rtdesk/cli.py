@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, drop_output
 
 __all__ = ["cli", "run"]
 
@@ -75,14 +75,14 @@ def run(arguments: list[str]) -> int:
         return 130
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
-        _drop_output()
+        drop_output()
         return 1
     except Exception as error:
         code = _code_of(error)
         if code is None:
             raise
         if isinstance(error, OSError):
-            _drop_output()
+            drop_output()
         _complain(_of_the_machine(error) or str(error))
         return code
 
@@ -98,13 +98,6 @@ def _code_of(error: Exception) -> int | None:
     if isinstance(error, ConfigError | GameError | ReplayError):
         return 2
     return None
-
-
-def _drop_output() -> None:
-    """What is still buffered for a stdout that takes nothing goes nowhere, so that Python's own last flush does not fail."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _of_the_machine(error: Exception) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import games
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, drop_output
 from rtdesk.live import Wanted, sentence
 from rtdesk.paths import keep_taught, log_file, was_taught
 from workers.config import Config
@@ -82,11 +82,11 @@ def _told(table: Table, code: int) -> int:
 
     for run in table.heat.runs:
         if run.end is not None:
-            print(sentence(summary(run.header, run.end, replay=_kept(run), wall_s=run.end.t_ns / 1e9)))
+            _say(sentence(summary(run.header, run.end, replay=_kept(run), wall_s=run.end.t_ns / 1e9)))
     shown = {_kept(run) for run in table.heat.runs if run.end is not None}
     for path in table.past:
         if path not in shown:
-            print(f"earlier replay {path}")
+            _say(f"earlier replay {path}")
     if table.record_failure is not None:
         print(f"rtdesk: recording stopped: {table.record_failure}", file=sys.stderr)
         return code or 1
@@ -95,6 +95,14 @@ def _told(table: Table, code: int) -> int:
         kept = _kept(failed)
         raise Exit(1, f"{failed.failure}" + (f"; the replay so far is {kept}" if kept else ""))
     return code
+
+
+def _say(text: str) -> None:
+    """Print what is left to say. The terminal may be gone by now: that changes nothing about how the run ended."""
+    try:
+        print(text, flush=True)
+    except OSError:
+        drop_output()
 
 
 def _kept(run: LiveRun) -> str | None:

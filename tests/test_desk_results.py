@@ -56,3 +56,20 @@ def test_a_remark_gives_the_foot_back_to_the_keys_and_a_failure_does_not(tmp_pat
     assert source._note(5 + REMARK_NS) == ""
     on.runs[0].failure = "game was ended by SIGKILL"
     assert source._note(5 + 9 * REMARK_NS) == "game was ended by SIGKILL"
+
+
+def test_a_terminal_that_is_gone_does_not_change_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        encoding = "utf-8"
+
+        def write(self, text: str) -> int:
+            raise OSError(5, "Input/output error")
+
+        def flush(self) -> None: ...
+
+    dropped: list[bool] = []
+    monkeypatch.setattr("rtdesk.desk.drop_output", lambda: dropped.append(True))
+    monkeypatch.setattr("sys.stdout", Gone())
+    on = heat(plan_episode("snake", agent="random", load="easy"), tmp_path / "a.rtr")
+    assert _told(Table(on, lambda configs: on), 129) == 129
+    assert dropped == [True]
