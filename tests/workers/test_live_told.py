@@ -102,3 +102,22 @@ def test_whole_run_told_at_once_keeps_its_end_and_its_exit_code(tmp_path: Path, 
 def ticks_in(path: Path) -> int:
     with open_replay(path) as replay:
         return replay.tick_count
+
+
+@pytest.mark.parametrize("role", ["planner", "reactor", "game"])
+def test_leaving_does_not_wait_long_for_a_process_that_stands_still(role: str, tmp_path: Path, file: Path) -> None:
+    with watched(metronome(tmp_path, tick_rate=10.0), record=file) as live:
+        live.until("first steps", lambda: live.steps >= 2)
+        os.kill(live.run.pids()[role], signal.SIGSTOP)
+        if role == "game":
+            # It has to have stood still for a while to count as hung.
+            still = time.monotonic() + 2.5
+            live.until("two seconds", lambda: time.monotonic() > still)
+        live.run.command("quit")
+        began = time.monotonic()
+        live.run.close()
+        took = time.monotonic() - began
+    assert took < 4
+    with open_replay(file) as replay:
+        assert replay.tick_count >= 2
+        assert replay.warnings == []

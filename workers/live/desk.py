@@ -47,6 +47,8 @@ LOG_LINES = 500
 LOOK_S = 0.25
 """How often the supervisor looks at heartbeats."""
 SLACK_NS = 1_000_000_000
+HUNG_NS = 2_000_000_000
+"""A game that has shown no sign of life for so long is not going to end by itself."""
 GRACE_S = 0.2
 """How long the desk waits for its own SIGTERM when a child went by one: who stops a whole run tells all of its processes at once."""
 
@@ -197,22 +199,37 @@ class LiveRun:
     def _end_children(self) -> None:
         """Wait for all children, less and less patiently; their pipes are read meanwhile, so that none hangs in a last word."""
         self.poll_game()
-        ends_by_itself = self.end is not None or (self._under_way and self.failure is None)
-        # With a dead game the others see that its ring was aborted, and the recorder has something to finish.
-        patience = CLOSE_S if ends_by_itself else TOLD_S if self._under_way else 0.0
-        for step, seconds in (("ask", patience), ("tell", TOLD_S), ("kill", CLOSE_S)):
-            deadline = time.monotonic() + seconds
-            if step == "tell":
+        began = time.monotonic()
+        patience = {part.role: self._patience(part) for part in self._parts.values()}
+        told: dict[str, int] = {}
+        while alive := [part for part in self._parts.values() if part.alive]:
+            waited = time.monotonic() - began
+            if waited > CLOSE_S + TOLD_S + CLOSE_S:
+                break
+            for part in alive:
+                over = waited - patience[part.role]
+                wanted = 0 if over < 0 else 1 if over < TOLD_S else 2
+                if wanted > told.get(part.role, 0) and part.process is not None:
+                    told[part.role] = wanted
+                    log.info("%s does not end by itself; %s it", part.role, "telling" if wanted == 1 else "killing")
+                    part.process.terminate() if wanted == 1 else part.process.kill()
+            if "game" in told or not self._parts["game"].alive:
                 # So the recorder knows that nothing more comes, and keeps the tick in progress.
                 self._board.abort("game")
+            wait_sources([source for part in alive for source in part.sources], 0.05)
             for part in self._parts.values():
-                if part.alive and part.process is not None and step != "ask":
-                    log.info("%s does not end by itself; %s it", part.role, "telling" if step == "tell" else "killing")
-                    part.process.terminate() if step == "tell" else part.process.kill()
-            while any(part.alive for part in self._parts.values()) and (left := deadline - time.monotonic()) > 0:
-                wait_sources([source for part in self._parts.values() if part.alive for source in part.sources], min(left, 0.05))
-                for part in self._parts.values():
-                    self._lines.extend(f"{part.role}: {line}" for line in part.read())
+                self._lines.extend(f"{part.role}: {line}" for line in part.read())
+
+    def _patience(self, part: Part) -> float:
+        """Return how many seconds a child may take to end by itself."""
+        if self.end is None and not (self._under_way and self.failure is None):
+            # With a dead game the others see that its ring was aborted, and the recorder has something to finish.
+            return TOLD_S if self._under_way else 0.0
+        if part.role in ("planner", "reactor"):
+            # Nothing of theirs is waited for any more.
+            return TOLD_S
+        hung = part.role == "game" and time.monotonic_ns() - self._board.ring("game").heartbeat_ns > HUNG_NS
+        return TOLD_S if hung else CLOSE_S
 
     def _note_lost_recording(self, part: Part) -> None:
         code = part.process.exitcode if part.process is not None else None
