@@ -198,6 +198,8 @@ def test_planner_and_reactor_think_at_the_same_time(home: Path) -> None:
 
 
 def test_a_reactor_that_rambles_is_asked_for_its_answer(home: Path) -> None:
+    # Nothing in the prompt speaks of a box: that the model ever answers by itself inside 56 tokens is out of the question.
+    (home / "prompts" / "reactor.txt").write_text(f"{STORY}\n{{observation}}\n{{guidance}}\n")
     events = play(home, reactor="tiny/m", tick_budget=96, reactive_budget=64, force_answer=True, ticks=2, seed=3)
     assert of(events, ev.Fault) == []
     asked = [answer for answer in of(events, ev.Answer, stream="reactor") if answer.forced]
