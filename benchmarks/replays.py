@@ -29,7 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from replays import events as ev
 from replays.format import keyframe_due
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 
 WORDS = ("If ", "the ", "snake ", "goes ", "up ", "at ", "(3,", "4)", ", ", "it ", "eats ", "an ", "apple", " in ", "turn ", "12", "\n", "Best line: ", "U", " dead end")

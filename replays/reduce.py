@@ -4,25 +4,18 @@
     for event in events:
         fold(state, event)
 
-`ViewState` is not a value: `fold` alters it in place (and returns it), because it runs for every token frame of a live run.
-Token events may come in pieces of any size: the state at a tick's end is the same. `to_map` and `from_map` carry the state
-as plain values, which is what a replay's keyframes hold. Pure: no clock, no file, no screen.
-
-The one thing that surprises: what was applied in tick k is shown during tick k + 1. `last` says who decided; `answer` is what the
-reactor has said in the tick now running.
+`fold` alters the state in place, and returns it. Token events may come in pieces of any size: the state at a tick's end is the same.
+Pure: no clock, no file, no screen.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from copy import copy
 from typing import Any
 
-import msgspec
-
 from replays import notes
-from replays.clean import one_line, trusted
+from replays.clean import one_line
 from replays.events import (
     Action,
     Answer,
@@ -39,206 +32,14 @@ from replays.events import (
     Tick,
     Token,
 )
-from replays.notes import Note
-from replays.plans import Cell, Pins, PlanLine, position
+from replays.plans import Pins, PlanLine, position
 from replays.streams import StreamState
+from replays.view_state import MOST_TICKS, SCORES, ActionNote, AnswerNote, ViewState
 
-__all__ = ["ActionNote", "AnswerNote", "History", "ViewState", "fold", "fold_all"]
+__all__ = ["fold", "fold_all"]
 
-NOTES = 400
-"""Lines of the event list that are kept."""
-MOST_TICKS = 10_000_000
-"""A tick beyond is no tick of ours, and gets no character in the history."""
-SCORES = 4096
-"""Changes of the score that are kept; beyond it the curve is thinned, because every keyframe carries it."""
 LONG = 3
 """Ticks after which it is worth a line that a planner came to an end."""
-
-
-class AnswerNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the reactor answered in the tick now running."""
-
-    letter: str | None
-    why: str | None = None
-    """Why there is none: none, truncated, invalid, fault."""
-    at: int | None = None
-    t_ns: int = 0
-    reason: str = ""
-    """Its own words for it, one line."""
-    agrees: bool | None = None
-    """With the plan's line for this turn; None where the plan has none, or is stale."""
-
-
-class ActionNote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was applied."""
-
-    tick: int
-    letter: str
-    source: str
-    reason: str | None = None
-    agrees: bool | None = None
-    plan: str = ""
-    """What the plan said for this turn."""
-
-
-class History(msgspec.Struct, omit_defaults=True):
-    """One character a tick: compact, because every keyframe carries it whole."""
-
-    acted: str = ""
-    """Source of each tick's action, see `notes.SOURCE`."""
-    letters: str = ""
-    """The letter applied."""
-    marks: str = ""
-    """The most telling event of each tick, see `notes.MARK`."""
-    scores: list[tuple[int, float, float]] = []
-    """(tick, raw score, points), one entry where one of them changed; thinned beyond `SCORES` of them."""
-
-    def mark(self, tick: int, kind: str) -> None:
-        if not 0 <= tick < MOST_TICKS:
-            return
-        marks = self.marks.ljust(tick + 1)
-        if notes.RANK.get(kind, 0) > notes.RANK.get(notes.KIND.get(marks[tick], ""), -1):
-            self.marks = marks[:tick] + notes.MARK[kind] + marks[tick + 1 :]
-        else:
-            self.marks = marks
-
-
-class ViewState(msgspec.Struct, omit_defaults=True):
-    """Everything a screen shows of one episode."""
-
-    header: Episode | None = None
-    tick: int = -1
-    """The tick now running; -1 before the first."""
-    start_at: int | None = None
-    """A, the tick's first instant, in virtual tokens."""
-    guidance_at: int | None = None
-    """G, when the reactor wakes."""
-    end_at: int | None = None
-    """E, when the game steps."""
-    start_ns: int = 0
-    reactor_ns: int | None = None
-    deadline_ns: int | None = None
-    now_at: int = 0
-    """Instant of the newest token seen."""
-    now_ns: int = 0
-    """`t_ns` of the newest event seen."""
-    tick_budget: int | None = None
-    reactive_budget: int | None = None
-    snapshot: dict[str, Any] = {}
-    """The game as it stands in this tick."""
-    text: str = ""
-    """The observation in words, as thinkers read it (not cleaned)."""
-    planner: StreamState = msgspec.field(default_factory=lambda: StreamState("planner"))
-    reactor: StreamState = msgspec.field(default_factory=lambda: StreamState("reactor"))
-    controller: StreamState = msgspec.field(default_factory=lambda: StreamState("controller"))
-    pins: Pins = msgspec.field(default_factory=Pins)
-    plan: PlanLine | None = None
-    """The newest finished plan, for agents that act by it."""
-    holds: bool | None = None
-    """Whether the best line still fits where the player stands; None if it says nothing about this turn."""
-    expected: Cell | None = None
-    stands: Cell | None = None
-    woke: int | None = None
-    """Instant the reactor woke in this tick, once it has."""
-    answer: AnswerNote | None = None
-    last: ActionNote | None = None
-    partner: str = ""
-    """Letter of the second player's last action."""
-    score: float = 0.0
-    points: float = 0.0
-    reward: float = 0.0
-    steps: int = 0
-    done_reason: str | None = None
-    defaults: int = 0
-    late: int = 0
-    faults: int = 0
-    changed: int = 0
-    """Actions in which the reactor, shown a fitting plan line, did otherwise."""
-    followed: int = 0
-    """Actions in which it did what the fitting line said."""
-    idle: int = 0
-    """Planner tokens of finished ticks that nobody used."""
-    history: History = msgspec.field(default_factory=History)
-    notes: list[Note] = []
-    """Newest last, at most `NOTES`."""
-    noted: int = 0
-    """How many there ever were."""
-    bookmarks: list[tuple[int, str]] = []
-    rate: float | None = None
-    """Ticks a second as last set by a person."""
-    paused: bool = False
-    keys: int = 0
-    key: str = ""
-    """The person's key in force in this tick."""
-    unknown: int = 0
-    end: End | None = None
-    partner_key: str = ""
-    """The second person's key in force in this tick, where two play in one game."""
-
-    def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
-        """Add a line to the event list and mark the tick. `text` is cleaned here."""
-        self.notes.append(Note(tick, kind, one_line(text, 160), voice))
-        self.noted += 1
-        if len(self.notes) > NOTES:
-            del self.notes[: len(self.notes) - NOTES]
-        if kind in notes.MARK:
-            self.history.mark(tick, kind)
-
-    @property
-    def total_ticks(self) -> int | None:
-        """How many ticks the episode can have, if the header says."""
-        value = self.header.options.get("ticks") if self.header else None
-        return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and value > 0 else None
-
-    def copy(self) -> ViewState:
-        """Return a state of its own that folds on apart from this one; texts, notes and what else never changes are shared.
-
-        Costs some 30 us where `to_map` and `from_map` cost a millisecond: what lets a scrubber keep states and go back to them.
-        """
-        new = copy(self)
-        for name in ("planner", "reactor", "controller"):
-            setattr(new, name, getattr(self, name).copy())
-        new.pins, new.history = copy(self.pins), copy(self.history)
-        new.history.scores = list(self.history.scores)
-        new.notes = list(self.notes)
-        return new
-
-    def to_map(self) -> dict[str, Any]:
-        """Return the state as plain values, header left out: a file has it already."""
-        streams = {name: getattr(self, name).to_map() for name in ("planner", "reactor", "controller")}
-        header, self.header = self.header, None
-        try:
-            return {**msgspec.to_builtins(self), **streams}
-        finally:
-            self.header = header
-
-    @classmethod
-    def from_map(cls, data: dict[str, Any], header: Episode | None = None) -> ViewState:
-        """Return the state `to_map` gave. Raises msgspec.ValidationError, with the path of what is wrong, or ValueError for a number that is none.
-
-        The map comes from a file, and anybody may have written that: text that `fold` would have cleaned is clean afterwards.
-        """
-        state = msgspec.convert({name: value if name in _AS_RECORDED else _vetted(value) for name, value in data.items()}, cls)
-        state.header = header
-        return state
-
-
-# What a state holds as it was recorded, because whoever shows it cleans it.
-_AS_RECORDED = frozenset(("snapshot", "text"))
-
-
-def _vetted(value: Any) -> Any:
-    """Return a keyframe's value with clean text; a keyframe nests at most MAX_DEPTH levels, its reader has seen to that."""
-    if isinstance(value, str):
-        return trusted(value)
-    if isinstance(value, dict):
-        # A prompt is shown by its parts, each cleaned then.
-        return {key: one if key == "prompt" else _vetted(one) for key, one in value.items()}
-    if isinstance(value, list):
-        return [_vetted(one) for one in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} is no figure")
-    return value
 
 
 def fold_all(events: Iterable[AnyEvent], state: ViewState | None = None) -> ViewState:

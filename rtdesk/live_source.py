@@ -12,7 +12,8 @@ from collections.abc import Mapping, Sequence
 
 import games
 from replays import events as ev
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.heat import Heat, Table, rate_of
 from rtdesk.tui.source import Item, Pace
 from rtdesk.tui.views import Overview, Status

@@ -24,7 +24,8 @@ import msgspec
 from games.base import Game, GameError, Observation, StepResult
 from replays import events as ev
 from replays.format import keyframe_due
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 from rtdesk.timers import Timer, TokenTimer, WallTimer, make_timer
 from workers.config import Config, plan_episode

@@ -19,8 +19,9 @@ import pytest
 
 from replays import events as ev
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
 from replays.verify import verify
+from replays.view_state import ViewState
 from rtdesk.ghost import GhostSource
 from rtdesk.heat import Gate, Heat, Table
 from rtdesk.live_source import LiveSource

@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from replays import events as ev
 from replays.reader import Replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.exports import Span
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.keys import foot_keys

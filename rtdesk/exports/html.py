@@ -22,7 +22,8 @@ from replays.info import strict
 from replays.notes import KIND, why
 from replays.plans import where
 from replays.reader import Replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.exports import Span
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.looks import make_look

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import SystemCommand
 
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.history import LABEL, tick_at, track
 from rtdesk.tui.keys import COMMANDS, FIND
 from rtdesk.tui.looks import LOOKS

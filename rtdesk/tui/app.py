@@ -29,7 +29,7 @@ from textual.screen import Screen
 
 from replays.clean import one_line
 from replays.notes import Note
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.actions import Actions
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card

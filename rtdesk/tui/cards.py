@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from replays.clean import clean, one_line
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.keys import COMMANDS, FIND
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from rich.style import Style
 
-from replays.notes import KIND, RANK
-from replays.reduce import Note, ViewState
+from replays.notes import KIND, RANK, Note
+from replays.view_state import ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import Overview as Past

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rich.style import Style
 
 from replays.notes import why
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish, rule
 from rtdesk.tui.views import View

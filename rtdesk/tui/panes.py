@@ -15,8 +15,8 @@ from replays.clean import width as cells
 from replays.events import Part
 from replays.notes import why
 from replays.plans import Cell, PlanLine, where
-from replays.reduce import ViewState
 from replays.streams import StreamState
+from replays.view_state import ViewState
 from rtdesk.tui.highlight import painted, spans
 from rtdesk.tui.looks import STRATEGY, Look
 from rtdesk.tui.runs import Row, Run, blank, finish, rule

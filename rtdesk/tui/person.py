@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from games.base import GameSpec
 from replays.clean import one_line
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.cards import framed
 from rtdesk.tui.keys import moves
 from rtdesk.tui.looks import Look

@@ -19,7 +19,7 @@ from replays.annotate import annotate
 from replays.events import Action, AnyEvent, Bookmark, End, Step
 from replays.notes import Note
 from replays.reader import Replay, open_replay
-from replays.reduce import NOTES, ViewState
+from replays.view_state import NOTES, ViewState
 from rtdesk.tui.finding import Finding
 from rtdesk.tui.prompts import Piece, rebuild
 from rtdesk.tui.released import TickPlay

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from games.base import Board
 from replays.clean import one_line
 from replays.notes import why
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.board import STEP, Overlay, draw_board
 from rtdesk.tui.history import event_rows, history_rows, plot_rows
 from rtdesk.tui.layout import MINIMUM, Layout, Rect

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from replays.clean import one_line
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.cards import DONE
 from rtdesk.tui.history import Past, acted_runs, event_rows, past_of, score_runs, track
 from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from replays.events import AnyEvent
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.views import Overview, Status
 
 __all__ = ["SPEEDS", "Item", "Pace", "Source"]

@@ -10,7 +10,8 @@ from textual.layout import WidgetPlacement
 from textual.screen import Screen
 from textual.theme import Theme
 
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.source import Source
 

@@ -16,7 +16,8 @@ from typing import Any
 import msgspec
 
 from replays.events import Token
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.tui.ticks import TickStore
 
 __all__ = ["KEPT_BYTES", "States", "cost", "from_keyframe"]

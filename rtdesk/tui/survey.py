@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 
 from replays.events import Bookmark, Generation
 from replays.notes import KIND, MARK
-from replays.reduce import MOST_TICKS, ViewState, fold
+from replays.reduce import fold
+from replays.view_state import MOST_TICKS, ViewState
 from rtdesk.tui.states import States, from_keyframe
 from rtdesk.tui.ticks import TickStore
 from rtdesk.tui.views import Overview

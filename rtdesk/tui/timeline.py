@@ -7,7 +7,7 @@ where they were said.
 from __future__ import annotations
 
 from replays.clean import width as cells
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.history import LABEL, Past, Track, event_runs, history_rows, past_of, track
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish

@@ -8,8 +8,9 @@ import pytest
 import games
 from replays import events as ev
 from replays.plans import Pins, position, read_plan
-from replays.reduce import NOTES, SCORES, ViewState, fold, fold_all
+from replays.reduce import fold, fold_all
 from replays.streams import BLOCK
+from replays.view_state import NOTES, SCORES, ViewState
 
 HEADER = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile", tick_budget_tokens=100, reactive_budget_tokens=25, backends={"planner": ev.Backend(spec="builtin"), "reactor": ev.Backend(spec="builtin")})  # fmt: skip
 

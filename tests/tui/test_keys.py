@@ -10,7 +10,7 @@ from material import episode
 from textual.pilot import Pilot
 
 from replays import events as ev
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.app import DeskApp
 from rtdesk.tui.keys import COMMANDS, bindings, foot_keys
 from rtdesk.tui.player import ListSource

@@ -15,7 +15,8 @@ import games
 from games.snake import safe_moves
 from replays import events as ev
 from replays.clean import width
-from replays.reduce import ViewState, fold_all
+from replays.reduce import fold_all
+from replays.view_state import ViewState
 from rtdesk.tui.app import DeskApp
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.keys import bindings, moves

@@ -10,7 +10,8 @@ from material import BUDGET, episode, pieces
 
 from replays import events as ev
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold, fold_all
+from replays.reduce import fold, fold_all
+from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 from rtdesk.tui.player import EventList, ListSource, ReplaySource, cut
 

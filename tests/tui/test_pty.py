@@ -125,7 +125,7 @@ FLOOD = """
 import itertools
 from material import episode
 from replays import events as ev
-from replays.reduce import ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.views import Status
 
 class Flood:

@@ -10,7 +10,8 @@ from material import BUDGET, episode, upto
 import games
 from replays import events as ev
 from replays.clean import clean, width
-from replays.reduce import ViewState, fold, fold_all
+from replays.reduce import fold, fold_all
+from replays.view_state import ViewState
 from rtdesk.tui.board import Overlay, draw_board
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card

@@ -11,7 +11,8 @@ from test_player import EVENTS, LAST, Clock, settled, take, write
 
 from replays import events as ev
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold, fold_all
+from replays.reduce import fold, fold_all
+from replays.view_state import ViewState
 from rtdesk.tui.player import EventList, ListSource, ReplaySource
 from rtdesk.tui.released import TickPlay
 from rtdesk.tui.states import States, from_keyframe

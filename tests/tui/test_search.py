@@ -5,7 +5,8 @@ from material import upto
 from test_player import EVENTS, LAST, Clock, take
 
 from replays import events as ev
-from replays.reduce import ViewState, fold_all
+from replays.reduce import fold_all
+from replays.view_state import ViewState
 from rtdesk.tui.player import EventList, ListSource, ReplaySource
 from rtdesk.tui.search import MOST_HITS, Search, pattern_of
 

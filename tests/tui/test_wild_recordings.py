@@ -14,7 +14,8 @@ from replays import events as ev
 from replays.errors import ReplayError
 from replays.payload import AnyRecorded
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 from rtdesk.replaying import make_asker, make_sources
 from rtdesk.tui.boards import BoardMaker

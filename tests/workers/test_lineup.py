@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from replays import events as ev
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from workers.live.lineup import Lineup
 from workers.simulator import simulate
 

@@ -18,7 +18,8 @@ from replays import events as ev
 from replays.errors import ReplayError
 from replays.format import keyframe_due
 from replays.reader import open_replay
-from replays.reduce import ViewState, fold
+from replays.reduce import fold
+from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 from workers.live.child import DONE, NAP_S, TOLD, WRITE_FAILED, Child
 from workers.merge import Merger
