@@ -6,6 +6,7 @@ and counters are tiles; whatever a game of tomorrow has is drawn as its glyph in
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import msgspec
@@ -70,7 +71,7 @@ def _with_axes(rows: list[list[Run]], board: Board, cell: tuple[int, int], look:
     return out
 
 
-class _Painter:
+class _Painter(ABC):
     """What both ways of drawing share: where a cell stands."""
 
     def __init__(self, board: Board, cell: tuple[int, int]) -> None:
@@ -97,8 +98,9 @@ class _Painter:
     def arrow(self, x: int, y: int, letter: str, voice: str, look: Look) -> None:
         self.sign(x, y, look.signs.arrows.get(letter, letter), voice)
 
+    @abstractmethod
     def entity(self, entity: Entity) -> None:
-        raise NotImplementedError
+        """Draw what stands on the board, whatever it is."""
 
 
 class _Plain(_Painter):
