@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "read_snapshot"]
+__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "observed", "read_snapshot"]
 
 LOADS = ("easy", "medium", "hard")
 
@@ -284,7 +284,7 @@ class Game(Protocol):
     def step(self, action: str) -> StepResult: ...
 
     def observe(self) -> Observation:
-        """The current observation, without changing anything."""
+        """The current observation, without changing anything. A game for two, whose `step` takes `partner`, takes `player` here."""
         ...
 
     def snapshot(self) -> dict[str, Any]: ...
@@ -296,3 +296,8 @@ class Game(Protocol):
         ...
 
     def board(self) -> Board: ...
+
+
+def observed(game: Game, player: int = 0) -> Observation:
+    """Return what one of the players sees. A game for one is not asked whose view is wanted; raises TypeError if it is to be another's than the first's."""
+    return game.observe(*((player,) if player else ()))

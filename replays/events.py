@@ -115,6 +115,13 @@ class Episode(Event, frozen=True, tag="episode"):
     parent: Parent | None = None
     meas: dict[str, Any] = {}
     """File id, match id, start time, engine, machine: what differs between two runs of the same thing."""
+    player: int = 0
+    """For whom planner and reactor think, and whose observation the ticks hold: 0 the agent, 1 the partner, where that one alone has to think."""
+
+    @property
+    def thinker(self) -> str:
+        """Name of the agent whose planner and reactor these are."""
+        return str(self.options.get("partner", "")) if self.player else self.agent
 
 
 class Tick(Event, frozen=True, tag="tick"):
@@ -300,6 +307,9 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     planner_tokens: int = 0
     reactor_tokens: int = 0
     faults: int = 0
+    partner_default_actions: int = 0
+    """Of a partner that is no script; `default_actions` and `late_actions` are the agent's."""
+    partner_late_actions: int = 0
 
 
 class End(Event, frozen=True, tag="end"):

@@ -7,12 +7,13 @@ names; say which game to use instead.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import msgspec
 
 import games
-from games.base import Game, GameError
+from games.base import Game, GameError, observed
 from replays import events as ev
 from replays.compare import Parting, brief, first_parting, text_parting
 from replays.errors import ReplayError
@@ -77,14 +78,15 @@ class _Found(msgspec.Struct):
     letters: dict[int, str] = {}
     step: ev.Step | None = None
     end: ev.End | None = None
-    defaults: int = 0
+    defaults: dict[int, int] = {}
 
 
 class _Player:
     def __init__(self, replay: Replay, game: Game) -> None:
         self._replay = replay
         self._game = game
-        self._steps = self._defaults = 0
+        self._steps = 0
+        self._defaults: Counter[int] = Counter()
         self._unchecked: list[int] = []
         # Whether the game stands where the next tick of the file begins.
         self._placed = False
@@ -118,7 +120,7 @@ class _Player:
         parting = self._observation(found.tick)
         if parting is not None:
             return parting
-        self._defaults += found.defaults
+        self._defaults.update(found.defaults)
         if found.step is not None:
             parting = self._step(found)
             if parting is not None:
@@ -157,7 +159,10 @@ class _Player:
         return None
 
     def _observation(self, tick: ev.Tick) -> Parting | None:
-        now = self._game.observe()
+        try:
+            now = observed(self._game, self._replay.header.player)
+        except (GameError, TypeError):
+            return Parting("header.player", self._replay.header.player, "one whom the game shows itself to")
         parting = first_parting(tick.view, _plain(now.view), "view")
         return parting or text_parting(tick.text, now.text, "text")
 
@@ -206,7 +211,9 @@ class _Player:
             ("raw_score", totals.raw_score, raw),
             ("points", totals.points, points),
             ("score", totals.score, self._game.spec.normalise(points)),
-            ("default_actions", totals.default_actions, self._defaults),
+            ("default_actions", totals.default_actions, self._defaults[0]),
+            # What is thought for the partner alone is newer than this count.
+            *([("partner_default_actions", totals.partner_default_actions, self._defaults[1])] if self._replay.header.player else []),
         ):
             parting = first_parting(recorded, played, f"end.{name}")
             if parting is not None:
@@ -215,13 +222,13 @@ class _Player:
 
 
 def _sort(events: tuple[AnyRecorded, ...]) -> _Found:
-    found = _Found(letters={})
+    found = _Found(letters={}, defaults={})
     for event in events:
         if isinstance(event, ev.Tick):
             found.tick = event
         elif isinstance(event, ev.Action):
             found.letters[event.player] = event.letter
-            found.defaults += event.source == "default" and event.player == 0
+            found.defaults[event.player] = int(event.source == "default")
         elif isinstance(event, ev.Step):
             found.step = event
         elif isinstance(event, ev.End):

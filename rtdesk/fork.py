@@ -29,7 +29,7 @@ def fork_options(file: str, tick: int, given: Mapping[str, Any], *, game: str | 
 def child_options(recording: Recording, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parent's options with `given` over them."""
     header = recording.header
-    told = options_of(header, agent=given.get("agent"), planner=given.get("planner"), reactor=given.get("reactor"))
+    told = options_of(header, agent=given.get("agent"), partner=given.get("partner"), planner=given.get("planner"), reactor=given.get("reactor"))
     budgets = [parse_budget(given[name], name=name.replace("_", " ")) for name in ("tick_budget", "reactive_budget") if given.get(name) is not None]
     clock = given.get("clock") or (budgets[0][0] if budgets else header.clock)
     if clock != header.clock:

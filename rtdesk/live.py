@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 from rtdesk.paths import default_recording, intruder
 from workers.config import Config, plan_episode
 
@@ -68,8 +68,9 @@ def settle(wanted: Wanted, *, default_rate: float | None) -> tuple[Config, str |
 
 
 def label(config: Config) -> str:
-    """The agent as the names of recordings have it; a fork's says where it begins."""
-    return config.agent if config.start is None else f"{config.agent}-from{config.first_tick}"
+    """The agent as the names of recordings have it, and the partner where that is who thinks; a fork's says where it begins."""
+    name = f"{config.agent}-with-{config.partner}" if config.player else config.agent
+    return name if config.start is None else f"{name}-from{config.first_tick}"
 
 
 class Signals:
@@ -116,7 +117,7 @@ def play_headless(wanted: Wanted) -> int:
 
     config, record = settle(wanted, default_rate=None)
     for warning in config.warnings:
-        print(f"rtdesk: note: {warning}", file=sys.stderr)
+        complain(f"note: {warning}")
     log = Log()
     signals = Signals()
     began = time.monotonic()
@@ -130,7 +131,7 @@ def play_headless(wanted: Wanted) -> int:
             run.poll_game()
             if run.record_failure is not None and not told_recorder:
                 told_recorder = True
-                print(f"rtdesk: recording stopped: {run.record_failure}; the game goes on", file=sys.stderr)
+                complain(f"recording stopped: {run.record_failure}; the game goes on")
             if signals.code is not None and math.isinf(quit_at):
                 quit_at = time.monotonic() + QUIT_S
                 run.command("quit")
@@ -150,7 +151,7 @@ def play_headless(wanted: Wanted) -> int:
     print(json.dumps(result, allow_nan=False) if wanted.as_json else sentence(result))
     if run.record_failure is not None:
         if not told_recorder:
-            print(f"rtdesk: recording stopped: {run.record_failure}", file=sys.stderr)
+            complain(f"recording stopped: {run.record_failure}")
         return 1
     if run.failure is not None and signals.code is None:
         raise Exit(1, run.failure)

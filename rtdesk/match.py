@@ -5,6 +5,7 @@
     rtdesk play snake --vs reactive                   two agents
     rtdesk play snake --agent human --vs FILE         a person races a recording (its ghost), which costs nothing to think again
     rtdesk play overcooked --partner human            the agent and a person in one kitchen
+    rtdesk play overcooked --agent human --partner agile    a person and the agent, as the kitchen's first and second cook
 
 Every side is an episode of its own, in a file of its own; the match id is in all of them.
 """
@@ -15,7 +16,6 @@ import itertools
 import math
 import os
 import statistics
-import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ import games
 from games.base import GameError
 from replays import events as ev
 from replays.reader import Replay, open_replay
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 from rtdesk.live import SCREEN_RATE, Wanted, label, machine
 from rtdesk.paths import default_recording, intruder
 from workers import agents
@@ -103,7 +103,7 @@ def _plan(wanted: Wanted, ghost: Replay | None, *, screen: bool) -> Plan:
     if ghost is not None:
         options |= _level_of(wanted, ghost)
     names = [options["agent"]] + ([wanted.vs] if wanted.vs is not None and ghost is None else [])
-    pairs = {name: agents.shape(name).planner and agents.shape(name).reactor for name in names}
+    pairs = {name: _pair(name, options.get("partner")) for name in names}
     asked = [_fit({**options, "agent": name}, pair=pairs[name], others=any(pairs.values())) for name in names]
     people = sum(name == "human" for name in [*names, options.get("partner")])
     if wanted.vs is not None and options.get("partner") == "human":
@@ -128,6 +128,12 @@ def _plan(wanted: Wanted, ghost: Replay | None, *, screen: bool) -> Plan:
     return Plan(tuple(sides), _records(wanted, sides, ghost), tuple(seats), ghost)
 
 
+def _pair(agent: str, partner: str | None) -> bool:
+    """Whether a planner and a reactor think in a side's game, be they the agent's or the partner's."""
+    shape = agents.shape(agents.who_thinks(agent, partner)[1])
+    return shape.planner and shape.reactor
+
+
 def _model_tpot(sides: Sequence[Config]) -> float | None:
     """Return the seconds a token takes of the slowest model that thinks, from one short answer of each; None where no model does.
 
@@ -143,7 +149,7 @@ def _model_tpot(sides: Sequence[Config]) -> float | None:
         try:
             if backend.info.deterministic or not hasattr(backend, "ask"):
                 continue
-            print(f"rtdesk: asking {backend.info.title or spec} how fast it is", file=sys.stderr)
+            complain(f"asking {backend.info.title or spec} how fast it is")
             heard = hear(backend.ask(COUNT, max_tokens=PROBE_TOKENS))
         finally:
             backend.close()

@@ -185,7 +185,12 @@ def test_a_partner_that_draws_does_not_disturb_the_agents_own_draws() -> None:
     ("game", "options", "words"),
     [
         ("snake", {"partner": "human"}, "which one plays alone"),
-        ("overcooked", {"partner": "agile"}, "--agent agile --partner human"),
+        ("snake", {"partner": "agile"}, "which one plays alone"),
+        ("overcooked", {"partner": "agile"}, "agent 'agile' and partner 'agile' both have to think.*give --partner scripted"),
+        ("overcooked", {"agent": "reactive", "partner": "agile"}, "'reactive' and partner 'agile' both have to think"),
+        ("overcooked", {"agent": "human", "partner": "code"}, "agent 'code' .* add --allow-code"),
+        ("overcooked", {"agent": "human", "partner": "reactive", "reactive_budget": 512}, "takes no reactive budget"),
+        ("overcooked", {"agent": "human", "partner": "agile", "tick_budget": "6s", "throughput": "shared"}, "divides token time"),
         ("overcooked", {"partner": "hunan"}, "did you mean 'human'"),
     ],
 )

@@ -172,7 +172,7 @@ class _Witness:
         # A planner that cannot be had here is not needed: what it said is in the file.
         self.config: Config = config_of(header, game=game, planner="builtin" if "planner" in header.backends else None, reactor=reactor)
         if self.config.reactor is None:
-            raise ConfigError(f"agent {header.agent!r} has no reactor to ask; this is for agents with one, such as agile")
+            raise ConfigError(f"agent {header.thinker!r} has no reactor to ask; this is for agents with one, such as agile")
         self._recording = recording
         self._game = make_game(self.config)
         # Prompts may be built of texts an older recording did not have yet.
@@ -184,13 +184,13 @@ class _Witness:
     def acted(self, tick: int) -> bool:
         """Whether the tick was played, and the reactor's was the action or the lack of one."""
         events = self._recording.events(tick)
-        sources = [event.source for event in events if isinstance(event, ev.Action) and event.player == 0]
+        sources = [event.source for event in events if isinstance(event, ev.Action) and event.player == self._header.player]
         return bool(sources) and sources[0] in ("reactor", "forced", "default") and any(isinstance(event, ev.Step) for event in events)
 
     def ask(self, tick: int, kinds: Sequence[str]) -> Attribution:
         ticks, events = self._recording.ticks, self._recording.events(tick)
         begun = next((event for event in events if isinstance(event, ev.Tick)), None)
-        action = next((event for event in events if isinstance(event, ev.Action) and event.player == 0), None)
+        action = next((event for event in events if isinstance(event, ev.Action) and event.player == self._header.player), None)
         if begun is None or action is None:
             span = f"it holds ticks {ticks[0]} to {ticks[-1]}" if ticks else "it holds none"
             raise ConfigError(f"tick {tick} of the recording cannot be asked about: {span}, and asks need one that was played")
@@ -294,19 +294,22 @@ def _exchange(recording: Recording, tick: int, letter: str, other: str, game: Ga
     before = _before(recording, tick)
     if before is None or [number - tick for number in ticks] != list(range(len(ticks))):
         return None
+    player = recording.header.player
     score = other_score = 0.0
     alive = True
     game.reset()
     try:
         game.restore(before)
         for i, (letters, step) in enumerate(played):
-            if step is None or 0 not in letters:
+            if step is None or not {0, player} <= letters.keys():
                 # The recording ends in the middle of this tick: what came before is all there is.
                 break
             score = step.score
             if alive:
+                if i == 0:
+                    letters = {**letters, player: other}
                 partner = {"partner": letters[1]} if 1 in letters else {}
-                result = game.step(other if i == 0 else letters[0], **partner)
+                result = game.step(letters[0], **partner)
                 alive, other_score = not result.done, result.score
     except GameError:
         # A state or a letter the game does not know: `verify` says what is wrong with such a file.

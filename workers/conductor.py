@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from games.base import Game
+from games.base import Game, observed
 from replays import events as ev
 from workers import agents
 from workers.agents import Choice, Decision, Ran
@@ -96,7 +96,10 @@ class Conductor:
         self._wall_begin = 0
         self.quit: str | None = None
         self.recorder_gone = False
-        self._defaults = self._late = self._faults = 0
+        self._faults = 0
+        # Of each player that is not the game's own affair.
+        self._defaults = dict.fromkeys(self._agents, 0)
+        self._late = dict.fromkeys(self._agents, 0)
         self._score = self._points = 0.0
         self._ticks = 0
 
@@ -322,7 +325,7 @@ class Conductor:
     def _write_tick(
         self, *, guidance_at: int | None = None, end_at: int | None = None, reactor_ns: int | None = None, deadline_ns: int | None = None
     ) -> None:
-        observation = self._game.observe()
+        observation = observed(self._game, self._config.player)
         self._answer, self._asked_at = None, self.tick
         self._event(
             ev.Tick(
@@ -356,14 +359,13 @@ class Conductor:
     def _step(self) -> str:
         """Apply the action, step the game, and return why the episode is over, or an empty string."""
         end = self._stamp(self.at + self._budget)
-        ran, failures = (None, []) if self._programs is None else self._programs.run(self._game.observe().view)
+        ran, failures = (None, []) if self._programs is None else self._programs.run(observed(self._game, self._config.player).view)
         letters = []
         for player, agent in self._agents.items():
             decision = self._decide(player, agent, ran)
             letters.append(decision.letter)
-            if player == 0:
-                self._defaults += decision.source == "default"
-                self._late += decision.reason == "late"
+            self._defaults[player] += decision.source == "default"
+            self._late[player] += decision.reason == "late"
             self._event(
                 ev.Action(
                     tick=self.tick,
@@ -405,19 +407,20 @@ class Conductor:
 
     def _decide(self, player: int, agent: Any, ran: Ran | None) -> Decision:
         actor = "reactor" if self._cast.shape.reactor else "planner"
-        seat = self.seats.get(actor) if player == 0 else None
+        thinks = player == self._config.player
+        seat = self.seats.get(actor) if thinks else None
         missing = "fault" if seat is not None and not seat.playing else "late" if self._wall and seat is not None else "none"
         decision: Decision = agent.act(
             Choice(
                 tick=self.tick,
                 letters=self._game.legal_actions,
                 default_action=self._config.default_action,
-                answer=self._answer if player == 0 else None,
-                plan=self._plan if player == 0 else None,
+                answer=self._answer if thinks else None,
+                plan=self._plan if thinks else None,
                 rng=self._partner_rng if player else self._rng,
                 missing=missing,
                 key=self._hands.key(player),
-                program=None if player else ran,
+                program=ran if thinks else None,
             )
         )
         return decision
@@ -435,11 +438,13 @@ class Conductor:
             score=self._game.spec.normalise(self._points),
             raw_score=self._score,
             points=self._points,
-            default_actions=self._defaults,
-            late_actions=self._late,
+            default_actions=self._defaults[0],
+            late_actions=self._late[0],
             planner_tokens=tokens.get("planner", 0),
             reactor_tokens=tokens.get("reactor", 0),
             faults=self._faults,
+            partner_default_actions=self._defaults.get(1, 0),
+            partner_late_actions=self._late.get(1, 0),
         )
 
 

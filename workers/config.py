@@ -78,7 +78,9 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     start: Start | None = None
     """None: from the game's beginning."""
     partner: str | None = None
-    """Who plays beside the agent: scripted (the game's own), human, or an agent nobody has to think for; None in a game for one."""
+    """Who plays beside the agent: scripted (the game's own), human, or an agent; None in a game for one."""
+    player: int = 0
+    """For whom planner and reactor think, and whose view they are given: 0 the agent, 1 the partner, where that one alone has to think."""
     guidance: str = "both"
     throughput: str = "parallel"
     dynamic_reactive_budget: bool = False
@@ -109,6 +111,11 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     def players(self) -> dict[int, str]:
         """Who moves each player that is not the game's own affair."""
         return {0: self.agent} if self.partner in (None, "scripted") else {0: self.agent, 1: str(self.partner)}
+
+    @property
+    def thinker(self) -> str:
+        """Name of the agent whose planner and reactor these are."""
+        return self.players[self.player]
 
     @property
     def options(self) -> dict[str, Any]:
@@ -200,7 +207,8 @@ def plan_episode(
         spec = games.spec(game)
     except GameError as error:
         raise ConfigError(str(error)) from None
-    shape = agents.shape(agent)
+    partner, player, thinker = _players(game, agent, partner)
+    shape = agents.shape(thinker)
     choice(load, spec.loads, what="load")
     low, high = spec.seeds
     if not _whole(seed, low, high):
@@ -216,14 +224,14 @@ def plan_episode(
     if guidance_limit is not None and not _whole(guidance_limit, 1, MAX_GUIDANCE):
         raise ConfigError(f"guidance limit {guidance_limit!r} is out of range; give 1 to {MAX_GUIDANCE} tokens, or --guidance none for nothing")
     if throughput == "shared" and not (shape.planner and shape.reactor):
-        raise ConfigError(f"throughput 'shared' needs a planner and a reactor, and agent {agent!r} has not both; use --agent agile")
+        raise ConfigError(f"throughput 'shared' needs a planner and a reactor, and agent {thinker!r} has not both; use --agent agile")
     if throughput == "shared" and clock == "wall":
         raise ConfigError("throughput 'shared' divides token time; leave out the seconds, or use --throughput parallel")
     if dynamic_reactive_budget and (clock == "wall" or not (shape.planner and shape.reactor)):
         raise ConfigError("--dynamic-reactive-budget moves N_TR of a planner/reactor pair in token time; use it with --agent agile and token budgets")
     if force_answer:
         if not shape.reactor:
-            raise ConfigError(f"--force-answer asks a reactor, and agent {agent!r} has none; use --agent agile or reactive, or leave it out")
+            raise ConfigError(f"--force-answer asks a reactor, and agent {thinker!r} has none; use --agent agile or reactive, or leave it out")
         share = budgets["reactive_budget_tokens"]
         if share is not None and kept_back(share) < 1:
             raise ConfigError(f"a reactive budget of {share} tokens is too small to keep some back for --force-answer; give 8 or more")
@@ -233,11 +241,11 @@ def plan_episode(
     if tick_rate is not None and not 0.001 <= tick_rate <= 1000:
         raise ConfigError(f"tick rate {tick_rate:g}/s is out of range; give 0.001/s to 1000/s, or max")
     thinkers = {role: given for role, given, there in (("planner", planner, shape.planner), ("reactor", reactor, shape.reactor)) if there}
-    _check_code(agent, shape, planner, spec.name, allowed=allow_code)
+    _check_code(thinker, shape, planner, spec.name, allowed=allow_code)
     known = {role: _checked(given, spec.name, role) for role, given in thinkers.items()}
     own = read_folder(prompts) if isinstance(prompts, str) else dict(prompts or {})
     model = "planner" in known and not known["planner"].info.deterministic
-    templates = templates_of(agents.load(agent), own)
+    templates = templates_of(agents.load(thinker), own)
     memory = model and "memory" in names_in("planner", templates) if planner_memory is None else planner_memory
     if shape.planner and shape.reactor and guidance in ("both", "trace"):
         if known["planner"].hides:
@@ -259,7 +267,8 @@ def plan_episode(
         reactor=thinkers.get("reactor"),
         ticks=ticks,
         start=start,
-        partner=_partner(game, partner),
+        partner=partner,
+        player=player,
         guidance=guidance,
         throughput=throughput,
         dynamic_reactive_budget=dynamic_reactive_budget,
@@ -278,21 +287,21 @@ def plan_episode(
     )
 
 
-def _partner(game: str, given: str | None) -> str | None:
-    """Return who plays beside the agent; None where nobody can."""
-    seats = inspect.signature(type(games.make(game)).step).parameters
-    if "partner" not in seats:
+def _players(game: str, agent: str, given: str | None) -> tuple[str | None, int, str]:
+    """Return who plays beside the agent (None where nobody can), for which player is thought, and the name of the agent that thinks."""
+    rules = type(games.make(game))
+    if "partner" not in inspect.signature(rules.step).parameters:
         if given is None:
-            return None
+            return None, *agents.who_thinks(agent, None)
         raise ConfigError(f"partner {given!r} has no place in {games.spec(game).name}, which one plays alone; leave out --partner")
-    if given is None or given == "scripted":
-        return "scripted"
-    shape = agents.shape(given)
-    if shape.planner or shape.reactor:
+    partner = given or "scripted"
+    player, thinker = agents.who_thinks(agent, partner)
+    if player and "player" not in inspect.signature(rules.observe).parameters:
         raise ConfigError(
-            f"partner {given!r} has to think, and only the agent beside it has thinkers; give --agent {given} --partner human, or --partner scripted"
+            f"partner {partner!r} has to see the game as its second player does, and {games.spec(game).name} shows it to the first alone "
+            f"(its observe() takes no `player`); give --agent {partner}, or --partner scripted"
         )
-    return given
+    return partner, player, thinker
 
 
 def _check_prompts(templates: Mapping[str, str], shape: agents.Shape, guidance: str, memory: bool) -> None:

@@ -60,11 +60,11 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
     reactive = budget_words(config.reactive_budget_tokens, config.reactive_budget_s)
     texts = fixed_texts(
         game,
-        shape=agents.shape(config.agent),
+        shape=agents.shape(config.thinker),
         default_action=config.default_action,
         tick_budget=tick,
         reactive_budget=None if config.dynamic_reactive_budget else reactive or tick,
-        templates=templates_of(agents.load(config.agent), config.prompts or {}),
+        templates=templates_of(agents.load(config.thinker), config.prompts or {}),
     )
     roles: dict[str, ev.Backend] = {}
     for role in ("planner", "reactor"):
@@ -92,6 +92,7 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
         versions={"rtdesk": rtdesk_version()},
         parent=None if config.start is None else config.start.parent,
         meas=meas,
+        player=config.player,
     )
 
 

@@ -38,13 +38,14 @@ class Recording(Protocol):
     def events(self, tick: int) -> Sequence[AnyRecorded]: ...
 
 
-def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None = None, planner: Any = None, reactor: Any = None) -> dict[str, Any]:
-    """Return the options of `plan_episode`, by name, that the header gives; `game`, `agent`, `planner` and `reactor` stand in for recorded names.
+def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None = None, partner: str | None = None, planner: Any = None, reactor: Any = None) -> dict[str, Any]:
+    """Return the options of `plan_episode`, by name, that the header gives; `game`, `agent`, `partner` and so on stand in for recorded names.
 
     Raises ConfigError for a name that is not taken on a recording's word.
     """
     agent = _agent(header) if agent is None else agent
-    shape = agents.shape(agent)
+    partner = _partner(header) if partner is None else partner
+    shape = agents.shape(agents.who_thinks(agent, partner)[1])
     pair = shape.planner and shape.reactor
     wall = header.clock == "wall"
     out: dict[str, Any] = {
@@ -68,8 +69,8 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
             continue
         if name not in accepted:
             raise ConfigError(f"the recording has an option this version does not know, {option!r}; use the rtdesk it was made with")
-        if name == "partner" and not str(value).isidentifier():
-            raise ConfigError(f"the recording's partner is {value!r}, which is not loaded on a recording's word; name the agent that plays beside it")
+        if name == "partner":
+            value = partner
         if isinstance(accepted[name].default, str) and not isinstance(value, str):
             raise ConfigError(f"the recording's option {option!r} is {value!r}, which no rtdesk wrote; it cannot be run again")
         # Switches are recorded as they are typed.
@@ -83,7 +84,7 @@ def options_of(header: ev.Episode, *, game: str | None = None, agent: str | None
 def config_of(header: ev.Episode, *, game: str | None = None, planner: Any = None, reactor: Any = None, start: Start | None = None) -> Config:
     """Return the settings an episode was played with. Raises ConfigError, a sentence, if this installation cannot have them."""
     options = options_of(header, planner=planner, reactor=reactor)
-    if agents.shape(options["agent"]).planner_programs:
+    if agents.shape(agents.who_thinks(options["agent"], options.get("partner"))[1]).planner_programs:
         # The programs come from our own thinker, or from one that the person named.
         options["allow_code"] = planner is not None or options["planner"] == "builtin"
     return plan_episode(_game(header, game), **options, start=start)
@@ -147,6 +148,13 @@ def _agent(header: ev.Episode) -> str:
     if not header.agent.isidentifier():
         raise ConfigError(f"the recording's agent is the file {header.agent!r}, which is not loaded on a recording's word; if you trust it, name it with --agent")
     return header.agent
+
+
+def _partner(header: ev.Episode) -> str | None:
+    found = header.options.get("partner")
+    if found is None or (isinstance(found, str) and found.isidentifier()):
+        return found
+    raise ConfigError(f"the recording's partner is {found!r}, which is not loaded on a recording's word; name who plays beside the agent with --partner")
 
 
 def _spec(header: ev.Episode, role: str) -> str:

@@ -59,9 +59,18 @@ def summary(header: ev.Episode, end: ev.End, *, replay: str | None, wall_s: floa
         "planner_tokens": totals.planner_tokens,
         "reactor_tokens": totals.reactor_tokens,
         "faults": totals.faults,
+        **_partner(header, totals),
         "replay": replay,
         "wall_s": round(wall_s, 3),
     }
+
+
+def _partner(header: ev.Episode, totals: ev.Totals) -> dict[str, Any]:
+    """What is told of a second player, where it is no script of the game's: all else that is counted of actions is the agent's."""
+    partner = header.options.get("partner")
+    if partner in (None, "scripted"):
+        return {}
+    return {"partner": partner, "partner_default_actions": totals.partner_default_actions, "partner_late_actions": totals.partner_late_actions}
 
 
 def run_simulation(

@@ -33,7 +33,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from games.base import BaseGame, Board, GameSpec, Observation, StepResult, read_snapshot
+from games.base import BaseGame, Board, GameError, GameSpec, Observation, StepResult, read_snapshot
 from games.overcooked.drawing import drawn
 from games.overcooked.kitchen import KITCHENS, STEP, routes
 from games.overcooked.partner import Partner
@@ -141,6 +141,8 @@ class Game(BaseGame):
         view = self._view
         if not view:
             raise self._unready("observe")
+        if player not in (0, 1):
+            raise GameError(f"overcooked: player {player!r} is no cook; give 0 for Alice or 1 for Bob")
         return Observation(tick=self._turn, view=partial(_copied, view, player), text=words)
 
     def snapshot(self) -> dict[str, Any]:

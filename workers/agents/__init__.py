@@ -12,7 +12,7 @@ from workers.agents.base import Agent, Asked, Choice, Decision, Ran, Shape
 from workers.errors import ConfigError
 from workers.plugins import find, names
 
-__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape", "available", "load", "shape"]
+__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape", "available", "load", "shape", "who_thinks"]
 
 OURS = ("agile", "code", "default", "human", "planning", "random", "reactive")
 
@@ -38,3 +38,23 @@ def shape(name: str) -> Shape:
     if missing:
         raise ConfigError(f"agent {name!r} has no {' and no '.join(missing)}; its shape needs it")
     return found
+
+
+def who_thinks(agent: str, partner: str | None) -> tuple[int, str]:
+    """Return for which player the planner and the reactor of an episode think, and the name of the agent they are of.
+
+    They are the partner's where the partner has to think and the agent does without. Raises ConfigError for a name nobody knows, and where
+    both would have to: an episode has one planner's stream and one reactor's, which is what its log, its rings and its screen are made for.
+    """
+    mine = shape(agent)
+    if partner is None or partner == "scripted":
+        return 0, agent
+    other = shape(partner)
+    if not (other.planner or other.reactor):
+        return 0, agent
+    if mine.planner or mine.reactor:
+        raise ConfigError(
+            f"agent {agent!r} and partner {partner!r} both have to think, and an episode has one planner and one reactor; "
+            f"give --partner scripted, or one of the two as human, random or default"
+        )
+    return 1, partner
