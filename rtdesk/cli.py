@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import click
 
-from rtdesk.leave import Exit, drop_output
+from rtdesk.leave import Exit, complain, drop_output
 
 __all__ = ["cli", "run"]
 
@@ -63,13 +62,13 @@ def run(arguments: list[str]) -> int:
         return code if isinstance(code, int) else 0
     except Exit as leave:
         if leave.line:
-            _complain(leave.line)
+            complain(leave.line)
         return leave.code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return 2
     except click.ClickException as error:
-        _complain(error.format_message())
+        complain(error.format_message())
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
@@ -83,7 +82,7 @@ def run(arguments: list[str]) -> int:
             raise
         if isinstance(error, OSError):
             drop_output()
-        _complain(_of_the_machine(error) or str(error))
+        complain(_of_the_machine(error) or str(error))
         return code
 
 
@@ -112,21 +111,6 @@ def _of_the_machine(error: Exception) -> str:
     if number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
         return f"the machine has no more to give: {getattr(error, 'strerror', error)}; close something, or raise the limit (ulimit -a shows it)"
     return ""
-
-
-def _complain(line: str) -> None:
-    """Write one line on stderr, whatever is in it: what a file, a model or a command line holds is text and never control."""
-    if sys.stderr is None:
-        return
-    encoding = sys.stderr.encoding or "utf-8"
-    text = " ".join(line.split())
-    if not (text.isascii() and text.isprintable()):
-        from replays.clean import one_line
-
-        text = one_line(text, 4000)
-    # Where nobody is left to tell, the exit code does.
-    with suppress(OSError):
-        print(f"rtdesk: {text}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=True)

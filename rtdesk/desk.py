@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import games
-from rtdesk.leave import Exit, drop_output
+from rtdesk.leave import Exit, complain, drop_output
 from rtdesk.live import Wanted, sentence
 from rtdesk.paths import keep_taught, log_file, was_taught
 from workers.config import Config
@@ -88,7 +87,7 @@ def _told(table: Table, code: int) -> int:
         if path not in shown:
             _say(f"earlier replay {path}")
     if table.record_failure is not None:
-        print(f"rtdesk: recording stopped: {table.record_failure}", file=sys.stderr)
+        complain(f"recording stopped: {table.record_failure}")
         return code or 1
     failed = next((run for run in table.heat.runs if run.failure is not None), None)
     if failed is not None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from typing import Any
 
 from rtdesk.heat import Gate, Heat
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 from rtdesk.live import QUIT_S, Signals, Wanted, sentence
 from rtdesk.match import make_plan, make_runs
 
@@ -26,7 +25,7 @@ def play_match(wanted: Wanted) -> int:
         plan.ghost.close()
         raise Exit(2, f"a race against {wanted.vs} is for watching; leave out --headless, or compare two recordings with rtdesk diff")
     for warning in dict.fromkeys(warning for config in plan.sides for warning in config.warnings):
-        print(f"rtdesk: note: {warning}", file=sys.stderr)
+        complain(f"note: {warning}")
     log = Log()
     signals = Signals()
     began = time.monotonic()
@@ -62,7 +61,7 @@ def play_match(wanted: Wanted) -> int:
         print("\n".join(sentence(result) for result in results))
     lost = [run.record_failure for run in heat.runs if run.record_failure is not None]
     for line in lost:
-        print(f"rtdesk: recording stopped: {line}", file=sys.stderr)
+        complain(f"recording stopped: {line}")
     failed = next((run.failure for run in heat.runs if run.failure is not None), None)
     if failed is not None and signals.code is None:
         raise Exit(1, failed)

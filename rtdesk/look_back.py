@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from replays.compare import Missing, brief
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 
 if TYPE_CHECKING:
     from replays.diff import Comparison
@@ -45,7 +45,7 @@ def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None =
     else:
         print_plain("\n".join(info_lines(found)))
     for warning in found["warnings"]:
-        print(f"rtdesk: {warning}", file=sys.stderr)
+        complain(str(warning))
     return 0
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
+from rtdesk.leave import complain
 from rtdesk.look_back import print_plain
 from workers.errors import BackendError, ConfigError
 
@@ -52,7 +52,7 @@ def model(spec: str, *, prompt: str | None, idle_timeout: str, as_json: bool) ->
         print_plain("\n".join(answer_lines(found) if prompt is not None else probe_lines(found)))
     if found["error"] is None:
         return 0
-    print_line(found["message"])
+    complain(found["message"])
     return 1
 
 
@@ -65,12 +65,6 @@ def _backend(spec: str, idle_timeout_s: float) -> Backend:
         raise ConfigError(f"{spec!r} is no model behind a server; give provider/model or URL#model, see docs/models.md")
     backend.idle_timeout_s = idle_timeout_s
     return backend
-
-
-def print_line(text: str) -> None:
-    """One line on stderr, as every error."""
-    encoding = sys.stderr.encoding or "utf-8"
-    print(f"rtdesk: {' '.join(text.split())}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
 
 
 def _ask(backend: Backend, prompt: str, **options: Any) -> Heard:

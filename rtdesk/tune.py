@@ -11,7 +11,6 @@ import json
 import math
 import shlex
 import statistics
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,7 +20,7 @@ import msgspec
 from games.base import Game
 from replays import events as ev
 from replays.timing import natural_use
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 from rtdesk.look_back import print_plain
 from workers import backends
 from workers.answers import read_answer
@@ -104,7 +103,7 @@ def tune(asked: Asked, *, as_json: bool) -> int:
 
     def tell(number: int, call: Call) -> None:
         what = f"{call.tokens} tokens, {call.letter or 'no answer'}{', given up' if call.cut else ''}"
-        print(f"rtdesk: call {number} of {asked.calls}: {what}", file=sys.stderr)
+        complain(f"call {number} of {asked.calls}: {what}")
 
     calls, failed = measure(config, asked, tell=tell)
     found = {
@@ -143,7 +142,7 @@ def measure(config: Config, asked: Asked, *, tell: Callable[[int, Call], None] =
                 failed += 1
                 if not calls or failed > asked.calls // 2:
                     raise Exit(1, f"{asked.spec}: {error}") from None
-                print(f"rtdesk: call {number} of {asked.calls}: {error}", file=sys.stderr)
+                complain(f"call {number} of {asked.calls}: {error}")
                 continue
             tell(number, calls[-1])
     finally:

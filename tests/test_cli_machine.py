@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from rtdesk import cli, live
+from rtdesk.leave import complain
 
 REPOSITORY = Path(__file__).parents[1]
 
@@ -50,6 +53,23 @@ def test_an_error_of_any_text_is_one_line_without_control(capsys: pytest.Capture
         err = capsys.readouterr().err
         assert err.count("\n") == 1
         assert [char for char in err if char != "\n" and (ord(char) < 32 or 0x7F <= ord(char) < 0xA0 or char == "\u202e")] == []
+
+
+def test_a_line_beside_the_result_is_text_in_any_locale(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(raw, encoding="ascii", write_through=True))
+    complain("note: a server said \x1b]0;owned\x07\nand went – 冷")
+    line, rest = raw.getvalue().decode("ascii").split("\n")
+    assert rest == ""
+    assert line.isprintable()
+    assert line.startswith("rtdesk: note: a server said ")
+    assert line.endswith(" and went \\u2013 \\u51b7")
+
+
+def test_nothing_but_one_door_leads_to_stderr() -> None:
+    # The screen has a line of its own for its own failure, when there is nothing left to import.
+    doors = [path.name for path in (REPOSITORY / "rtdesk").rglob("*.py") if re.search(r"file=sys\.stderr|sys\.stderr\.write|err=True", path.read_text())]
+    assert sorted(doors) == ["app.py", "leave.py"]
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])
