@@ -54,7 +54,7 @@ def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: st
         sources = make_sources(recordings, playing=tick is None)
         if tick is not None:
             sources[0].command("jump", str(tick))
-        app = ScrubApp(sources, asker=make_asker(recordings[0], game), game=game, look=look, ascii=plain or None, fps=fps)
+        app = ScrubApp(sources, asker=[make_asker(one, game) for one in recordings], game=game, look=look, ascii=plain or None, fps=fps)
         return app.run_desk()
 
 

@@ -48,6 +48,9 @@ class Actions:
         screen_stack: list[Any]
         _anchors: dict[str, int]
         _card: str
+        _covered: bool
+        _held_for_card: bool
+        _people: int
         _human: tuple[str, ...]
         _jump: str
         _prompts: bool
@@ -76,11 +79,18 @@ class Actions:
             return self._card == ("rules" if action == "begin" else "result")
         if self._card == "find":
             return action in ("find", "leave")
+        if self._card and self._people and action == "step":
+            return False
         return not (self._card and action in ("move", "digit", "jump"))
 
     def _ask(self, what: str, value: str = "") -> None:
+        if what == "pause" and len(self.sources) > 1:
+            # Said and not toggled, so that boards side by side never stand the one way and the other.
+            value = "off" if self._leading.status.play == "paused" else "on"
         answer = self.source.command(what, value)
-        for other in self.sources[1:]:
+        for other in self.sources:
+            if other is self.source:
+                continue
             if what == "find":
                 # They are runs of one level: the others go to the tick the first has found.
                 tick = getattr(self.source, "tick", None)
@@ -93,9 +103,15 @@ class Actions:
 
     def action_pause(self) -> None:
         self._until = None
+        if self._people and self._covered and self._leading.status.play == "paused":
+            # Nobody plays behind a card: what is asked for is how it goes on afterwards.
+            self._held_for_card = not self._held_for_card
+            self.say("goes on when this closes" if self._held_for_card else "stays paused when this closes")
+            return
         self._ask("pause")
 
     def action_step(self) -> None:
+        self._held_for_card = False
         self._ask("step")
 
     def action_slow(self, direction: str) -> None:
@@ -130,9 +146,13 @@ class Actions:
     def action_move(self, letter: str, hand: int = 0) -> None:
         """A person's move; `hand` is 1 for the second person's half of the keyboard."""
         if letter in self._human:
-            for source in self.sources:
-                source.command("key", f"{letter}/{hand}" if hand else letter)
+            self._press(f"{letter}/{hand}" if hand else letter)
             self._hurry()
+
+    def _press(self, value: str) -> None:
+        """Hand a move to every run; also from the thread that reads the terminal."""
+        for source in self.sources:
+            source.command("key", value)
 
     def action_over(self, what: str) -> None:
         """What the result card offers a person, whose letters are keys of the game otherwise."""
@@ -219,19 +239,26 @@ class Actions:
 
     # Scrolling: a command to a part, not a matter of focus.
 
+    @property
+    def voice(self) -> str:
+        """The stream that keys scroll: the one chosen, where this run has it."""
+        header = self.state.header
+        has = [role for role in ("planner", "reactor") if header is not None and role in header.backends]
+        return self._voice if self._voice in has or not has else has[0]
+
     def action_other(self) -> None:
-        self._voice = "reactor" if self._voice == "planner" else "planner"
-        self.say(f"scrolling the {self._voice}")
+        was = self.voice
+        self._voice = "reactor" if was == "planner" else "planner"
+        self.say(f"scrolling the {self.voice}" if self.voice != was else f"the {was} is the only one who speaks here")
 
     def action_scroll(self, rows: int) -> None:
-        self.scroll_part(self._voice, rows)
+        self._scroll_stream(self.voice, rows)
 
     def action_scroll_page(self, pages: int) -> None:
         if self._status.mode == "replay":
             self._ask("tick", str(10 * pages))
             return
-        rect = self.arrangement().parts[self._voice]
-        self.scroll_part(self._voice, pages * max(1, tail_height(self.state, self._voice, rect.height) - 1))
+        self._scroll_stream(self.voice, pages * max(1, self._tail_size(self.voice)[1] - 1))
 
     def action_follow(self) -> None:
         if self._status.mode == "replay" and not self._anchors:
@@ -243,16 +270,24 @@ class Actions:
         if self._status.mode == "replay":
             self._ask("home")
             return
-        self._anchors = {**self._anchors, self._voice: getattr(self.state, self._voice).dropped}
+        self._anchors = {**self._anchors, self.voice: getattr(self.state, self.voice).dropped}
         self._soon()
 
     def scroll_part(self, part: str, rows: int) -> None:
-        """Scroll a stream's pane; at its end it follows again. The place is pinned by character, so new text does not move it."""
-        if part not in ("planner", "reactor"):
-            return
+        """Scroll a stream's pane."""
+        if part in ("planner", "reactor"):
+            self._scroll_stream(part, rows)
+
+    def _tail_size(self, part: str) -> tuple[int, int]:
+        """Return columns and rows of a stream's tail."""
+        rect = self.arrangement().parts[part]
+        return rect.width, tail_height(self.state, part, rect.height)
+
+    def _scroll_stream(self, part: str, rows: int) -> None:
+        """Scroll a stream; at its end it follows again. The place is pinned by character, so new text does not move it."""
         stream = getattr(self.state, part)
-        text, rect = stream.text, self.arrangement().parts[part]
-        room, height = rect.width - 3, tail_height(self.state, part, rect.height)
+        width, height = self._tail_size(part)
+        text, room = stream.text, width - 3
         shown = last_rows(text, room, height)
         last = shown[0].offset if shown else 0
         at = self._anchors[part] - stream.dropped if part in self._anchors else last

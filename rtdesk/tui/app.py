@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.color import Color
@@ -31,9 +32,10 @@ from replays.clean import one_line
 from replays.notes import Note
 from replays.view_state import ViewState
 from rtdesk.tui.actions import Actions
+from rtdesk.tui.at_once import AtOnce
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
-from rtdesk.tui.keys import ABANDON, bindings, foot_keys
+from rtdesk.tui.keys import ABANDON, bindings, foot_keys, hand_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
 from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
@@ -64,6 +66,9 @@ ECHO_S = 0.003
 """Seconds from a person's key to the frame that shows it."""
 NOTICE_S = 3.0
 """Seconds a notice stays in the foot."""
+SWITCH_S = 0.0005
+"""How long the drawing of a frame keeps the thread that reads a person's keys from running; Python's own 5 ms, two or three times a
+key, is half a tick at 30 ticks a second."""
 
 class DeskApp(Actions, App[None]):
     """The screen over any source, live or recorded."""
@@ -136,17 +141,24 @@ class DeskApp(Actions, App[None]):
         self._beating: asyncio.Handle | None = None
         self._human = next((one.status.human for one in self.sources if one.status.human), ())
         self._people = max(one.status.people for one in self.sources) or bool(self._human)
-        self._paused_for_card = False
+        self._covered = self._held_for_card = False
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
         keys = [*bindings(self._human, self._people), ABANDON]
         self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
+        hands = {key: f"{letter}/{hand}" if hand else letter for keys, letter, hand in hand_keys(self._human, self._people) for key in keys.split(",")}
+        self._at_once = AtOnce(hands, playing=lambda: not self._card and len(self.screen_stack) == 1, press=self._press_early)
+
+    @property
+    def _first(self) -> Run:
+        """The run that keys and cards are about where they are about one."""
+        return self._sides[0]
 
     @property
     def state(self) -> ViewState:
         """What is known of the first run."""
-        return self._sides[0].state
+        return self._first.state
 
     @property
     def _leading(self) -> Source:
@@ -270,14 +282,30 @@ class DeskApp(Actions, App[None]):
             self._quiet = 0
             self._beating = asyncio.get_running_loop().call_later(ECHO_S, self._beat)
 
+    def take_key(self, key: str) -> bool:
+        """Take a move in the thread that reads the terminal; False: the key is to go through the event loop."""
+        return self._at_once.take(key)
+
+    def _press_early(self, value: str) -> None:
+        self._press(value)
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._hurry)
+
+    async def on_event(self, event: events.Event) -> None:
+        fresh = isinstance(event, events.Key) and not event.is_forwarded
+        await super().on_event(event)
+        if fresh:
+            self._at_once.done()
+
     def _poll(self, now_ns: int) -> None:
-        for run in self._sides:
+        for run in sorted(self._sides, key=lambda run: run.source is not self.source):
+            # The one that leads goes first: others stand where it stands.
             new, over = run.poll(now_ns)
             self._stale = self._stale or new
             if over:
                 # A state of its own: what is new in it may have the old one's addresses.
                 self._drawn.clear()
-            if over and run is self._sides[0]:
+            if over and run.source is self.source:
                 self._anchors, self._result_seen = {}, False
                 self._seen_notes = self.state.noted
         self._status = self._leading.status
@@ -287,7 +315,10 @@ class DeskApp(Actions, App[None]):
         self._seen_notes = self.state.noted
         if self._notice and now_ns > self._notice_until:
             self._notice, self._stale = "", True
-        if self._status.reading and not self._card:
+        if self._covered:
+            # What began behind it waits as well.
+            self._hold_game()
+        elif self._status.reading:
             self._open("rules")
         if not self._result_seen and self._status.mode == "live" and all(run.state.end is not None for run in self._sides):
             self._result_seen = True
@@ -312,8 +343,7 @@ class DeskApp(Actions, App[None]):
             if not kind or note.kind == kind:
                 self._until = None
                 if self._status.play == "playing":
-                    for source in self.sources:
-                        source.command("pause")
+                    self._ask("pause")
                 self.say(f"tick {note.tick}: {note.text}")
                 return
 
@@ -336,7 +366,7 @@ class DeskApp(Actions, App[None]):
             self._held += 1
             self._stale = True
             return False
-        view = self._view(self._sides[0], status if self._leading is self.source else self.source.status)
+        view = self._view(self._first, status if self._leading is self.source else self.source.status)
         layout = self.arrangement()
         if len(self._sides) > 1:
             self._draw_sides(view, layout)
@@ -362,7 +392,7 @@ class DeskApp(Actions, App[None]):
                 self._parts[part].show(rows)
 
     def _all_sides(self, view: View) -> list[Side]:
-        return [Side(self.state, view), *(Side(run.state, self._view(run, run.source.status)) for run in self._sides[1:])]
+        return [Side(run.state, view if run is self._first else self._view(run, run.source.status)) for run in self._sides]
 
     def _draw_part(self, part: str, view: View, layout: Layout, force: bool) -> None:
         rect = layout.parts[part]
@@ -425,30 +455,36 @@ class DeskApp(Actions, App[None]):
     # Cards.
 
     def _open(self, card: str) -> None:
-        """Open a card, or close it if it is the one that is open. A person's game waits meanwhile, before its start as well."""
-        was, self._card = self._card, "" if self._card == card else card
-        if self._people and was != self._card:
-            self._hold_game(was, self._card)
+        """Open a card, or close it if it is the one that is open."""
+        self._card = "" if self._card == card else card
+        self.cover()
         self._parts["card"].set_class(bool(self._card), "open")
         self._parts["card"].drop()
         self._soon()
         self.draw()
         self._lay_out()
 
-    def _hold_game(self, was: str, now: str) -> None:
-        play = self._status.play
-        if now and not was:
-            if self._status.count:
-                self._ask("read")
-            elif play == "playing" and now != "result":
-                self._paused_for_card = True
-                self._ask("pause")
-        elif not now:
+    def cover(self) -> None:
+        """A card or a dialog has opened or closed. A person's game waits behind either, before its start as well, and then goes on."""
+        covered = bool(self._card) or len(self.screen_stack) > 1
+        was, self._covered = self._covered, covered
+        if covered:
+            self._hold_game()
+        elif was and self._people:
+            self._status = self._leading.status
             if self._status.reading:
                 self._ask("begin")
-            elif self._paused_for_card and play == "paused":
+            elif self._held_for_card and self._status.play == "paused":
                 self._ask("pause")
-            self._paused_for_card = False
+            self._held_for_card = False
+
+    def _hold_game(self) -> None:
+        playing = [source.status for source in self.sources if source.status.human] if self._people else []
+        if any(status.count for status in playing):
+            self._ask("read")
+        elif any(status.play == "playing" for status in playing):
+            self._held_for_card = True
+            self._ask("pause")
 
     def _draw_card(self, view: View, layout: Layout) -> None:
         room = layout.parts["planner"].height + layout.parts["reactor"].height
@@ -526,6 +562,8 @@ class DeskApp(Actions, App[None]):
 
     def run_desk(self) -> int:
         """Run until the person leaves; return the exit code. After a failure one line has gone to stderr."""
+        if self._people:
+            sys.setswitchinterval(SWITCH_S)
         try:
             self.run()
         finally:

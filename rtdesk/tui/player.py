@@ -89,6 +89,16 @@ class ReplaySource(Finding):
         replay = open_replay(path)
         return cls(replay, title=str(path), playing=playing)
 
+    def take_the_lead(self, old: ReplaySource, others: Sequence[ReplaySource]) -> None:
+        """Lead from here on, from where `old` led to, at its pace, looking for what it looked for; `others` follow."""
+        self._follow(old)
+        self.lead, self.playing, self._stop = None, old.playing, old._stop
+        self.normal, self.speed, self._pace = old.normal, old.speed, old._pace
+        self.search = Search(self.store, old.search.query, tick=self.tick) if old.search is not None else None
+        self._wanted, old.search = 0, None
+        for one in others:
+            one.lead = self
+
     # The protocol.
 
     @property

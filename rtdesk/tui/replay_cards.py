@@ -16,6 +16,7 @@ from rtdesk.tui.looks import Look
 from rtdesk.tui.prompts import Piece
 from rtdesk.tui.replay_keys import EVENTS, REPLAY_COMMANDS
 from rtdesk.tui.runs import Row, Run, finish, rule
+from rtdesk.tui.sides import COLUMNS
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import Line, fit, wrap
 
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["PromptText", "events_card", "guidance_card", "keys_card", "panel_rect", "prompt_card", "prompt_text"]
 
+NARROW = 36
+"""Columns below which a panel is no place to read in."""
 WIDE = 150
 """Columns of a screen from which a panel leaves half of the streams to be seen."""
 
 
-def panel_rect(layout: Layout) -> Rect:
-    """Return where a side panel lies: the right half of the streams where there is room, else all of them."""
+def panel_rect(layout: Layout, *, beside: int | None = None, count: int = 1) -> Rect:
+    """Return where a side panel lies: the right half of the streams where there is room, else all of them; with runs side by side over the columns `beside` a run."""
+    if beside is not None:
+        return _over_columns(layout, beside, count)
     planner, reactor = layout.parts["planner"], layout.parts["reactor"]
     area = planner if planner.height else reactor
     height = layout.parts["left"].height
@@ -37,6 +42,16 @@ def panel_rect(layout: Layout) -> Rect:
         width = max(64, round(layout.width * 0.4))
         return Rect(layout.width - width, 1, width, height)
     return Rect(area.x, 1, layout.width - area.x, height)
+
+
+def _over_columns(layout: Layout, beside: int, count: int) -> Rect:
+    columns = [layout.parts[name] for name in COLUMNS[:count]]
+    # Beside the middle one of three there is one column, which may be too narrow; then it is two.
+    free = columns[beside + 1 :] if beside < count - 1 else columns[:beside]
+    if sum(one.width for one in free) < NARROW:
+        free = columns[1:] if beside else columns[:1]
+    free = free or columns[:1]
+    return Rect(free[0].x, free[0].y, sum(one.width for one in free), free[0].height)
 
 
 def keys_card(view: View, look: Look, width: int) -> list[Row]:

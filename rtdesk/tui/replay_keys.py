@@ -37,7 +37,8 @@ REPLAY_COMMANDS = (
     _command("note", "M", "", ""),
     _command("scroll(-1)", "up", "▲ ▼", "scroll a stream or a card"),
     _command("scroll(1)", "down", "", ""),
-    _command("other", "tab", "Tab", "the other stream"),
+    _command("other", "tab", "Tab", "other stream; or next run"),
+    _command("stream", "shift+tab", "shift Tab", "the other stream"),
     _command("prompts", "p", "p", "the prompt, rebuilt"),
     _command("copy", "y", "y", "copy prompt or text"),
     _command("guidance", "c", "c", "what did guidance change?"),
@@ -63,9 +64,9 @@ def replay_bindings() -> list[tuple[str, str, str]]:
     return found
 
 
-def replay_foot(*, thinks: bool = True) -> tuple[tuple[str, str], ...]:
-    """Return (key, word) for the foot, the dearest first; help and quit last. `thinks`: there is text to look for."""
-    first = (("space", "play"), ("◀ ▶", "tick"), ("- +", "speed"))
+def replay_foot(*, thinks: bool = True, runs: int = 1) -> tuple[tuple[str, str], ...]:
+    """Return (key, word) for the foot, the dearest first; help and quit last. `thinks`: there is text to look for. `runs` stand side by side."""
+    first = (("space", "play"), ("◀ ▶", "tick"), *((("Tab", "next run"),) if runs > 1 else ()), ("- +", "speed"))
     text = (("/", "search"), ("f", "event"), ("shift ◀ ▶", "token"), ("p", "prompt"), ("c", "guidance")) if thinks else (("f", "event"),)
     return (*first, *text, (", .", "step"), ("0-9 g", "go to"), ("m", "mark"), ("?", "help"), ("q", "quit"))
 

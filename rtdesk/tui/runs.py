@@ -70,14 +70,14 @@ def plain(row: Iterable[Run]) -> str:
     return "".join(text for text, _ in row)
 
 
-def rule(look: Look, voice: str, title: str, notes: Sequence[str], right: str, width: int, *, extra: Sequence[Run] = ()) -> Row:
+def rule(look: Look, voice: str, title: str, notes: Sequence[str], right: str, width: int, *, extra: Sequence[Run] = (), chip: bool = False) -> Row:
     """Return a heading rule: thick start and title in the voice's colour, a note, a thin line, the counter.
 
-    `notes` are variants of the note, longest first; the first that leaves the counter whole is taken, or none.
+    `notes` are variants of the note, longest first; the first that leaves the counter whole is taken, or none. `chip` reverses the title.
     """
     signs = look.signs
     strong = look.strong[voice] if voice else look.bright
-    head: list[Run] = [(signs.thick * 2 + " ", strong), (title, strong)]
+    head: list[Run] = [(signs.thick * 2, strong), (f" {title} ", look.chip[voice])] if chip else [(signs.thick * 2 + " ", strong), (title, strong)]
     tail: list[Run] = [*extra, (f" {right} ", look.dim)] if right or extra else []
     room = width - columns(head) - columns(tail) - 4
     note = next((one for one in notes if one and cells(one) <= room), "")

@@ -2,8 +2,8 @@
 
     ScrubApp(ReplaySource.open("a.rtr")).run_desk()
 
-Everything but the keys and the cards is the live screen's. The first recording leads; others stand where it stands. Words are typed in
-the foot; while they are, every other key is a letter.
+Everything but the keys and the cards is the live screen's. Of several recordings the chosen one leads: keys, cards and the mouse are
+about it, and the others stand where it stands. Words are typed in the foot; while they are, every other key is a letter.
 """
 
 from __future__ import annotations
@@ -48,14 +48,17 @@ COPIED = 100_000
 class ScrubApp(DeskApp):
     """The screen over one to three recordings."""
 
-    def __init__(self, source: ReplaySource | Sequence[ReplaySource], *, asker: Asker | None = None, game: str | None = None, **options: Any) -> None:
-        """`asker` asks the reactor again; `game` is a game the person trusts to draw the boards, by name or path."""
+    def __init__(
+        self, source: ReplaySource | Sequence[ReplaySource], *, asker: Asker | Sequence[Asker | None] | None = None, game: str | None = None, **options: Any
+    ) -> None:
+        """`asker` asks the reactor again, one a recording; `game` is a game the person trusts to draw the boards, by name or path."""
         super().__init__(source, **options)
         self.replays: tuple[ReplaySource, ...] = (source,) if isinstance(source, ReplaySource) else tuple(source)
+        self._chosen = 0
         if game is not None:
             for run in self._sides:
                 run.boards = BoardMaker(frozenset({game}), game=game)
-        self._asker = asker
+        self._askers = tuple(asker) if isinstance(asker, Sequence) else (asker,) * len(self.replays)
         self._entry: tuple[str, str] | None = None
         # (sign, text) of what is being typed.
         self._top = 0
@@ -72,8 +75,16 @@ class ScrubApp(DeskApp):
 
     @property
     def lead(self) -> ReplaySource:
-        """The recording that leads."""
-        return self.replays[0]
+        """The recording that leads: the chosen one."""
+        return self.replays[self._chosen]
+
+    @property
+    def _first(self) -> Run:
+        return self._sides[self._chosen]
+
+    @property
+    def _asker(self) -> Asker | None:
+        return self._askers[self._chosen]
 
     # What is shown.
 
@@ -104,13 +115,15 @@ class ScrubApp(DeskApp):
         view = super()._view(run, status)
         search = self.lead.search
         thinks = any(one.store.header.backends for one in self.replays)
-        view.keys = replay_foot(thinks=thinks)
+        view.keys = replay_foot(thinks=thinks, runs=len(self.replays))
+        view.chosen = len(self.replays) > 1 and run is self._first
+        view.voice = self.voice if view.chosen else ""
         if self._entry is not None:
             view.keys, view.notice = entry_foot(*self._entry, self.look.signs.cursor), ""
         elif search is not None:
             view.keys = search_foot(one_line(search.query, 40), self.lead.found())
         if search is not None:
-            hit = search.at(self.lead.tick, self.lead.share) if run is self._sides[0] else None
+            hit = search.at(self.lead.tick, self.lead.share) if run is self._first else None
             view.find = Find(search.pattern, hit.stream if hit is not None else "")
         return view
 
@@ -121,9 +134,9 @@ class ScrubApp(DeskApp):
         width = card_rect(layout, self._card, 1).width
         rows: list[Row]
         if self._card == "prompt":
-            rect = panel_rect(layout)
-            text, turn = self._prompt_text(rect.width - 4), getattr(self.state, self._voice).generation
-            rows, self._most = prompt_card(text, self._voice, turn, self.look, rect, self._top)
+            rect = self._panel(layout)
+            text, turn = self._prompt_text(rect.width - 4), getattr(self.state, self.voice).generation
+            rows, self._most = prompt_card(text, self.voice, turn, self.look, rect, self._top)
         else:
             if self._card == "help":
                 rows = keys_card(view, self.look, width)
@@ -141,12 +154,28 @@ class ScrubApp(DeskApp):
             self._card_rect = rect
             self._lay_out()
 
+    def _panel(self, layout: Layout) -> Rect:
+        return panel_rect(layout, beside=self._chosen if len(self.replays) > 1 else None, count=len(self.replays))
+
     def _prompt_text(self, columns: int) -> PromptText:
-        stream = getattr(self.state, self._voice)
-        key = (self._voice, stream.generation, tuple(map(id, stream.prompt)), self.state.tick, columns)
+        stream = getattr(self.state, self.voice)
+        key = (self._chosen, self.voice, stream.generation, tuple(map(id, stream.prompt)), self.state.tick, columns)
         if self._prompt is None or self._prompt[0] != key:
-            self._prompt = (key, prompt_text(self.lead.prompt(self.state, self._voice), columns))
+            self._prompt = (key, prompt_text(self.lead.prompt(self.state, self.voice), columns))
         return self._prompt[1]
+
+    def choose(self, number: int) -> None:
+        """Have keys and cards be about another of the recordings."""
+        if number == self._chosen or not 0 <= number < len(self.replays):
+            return
+        old, self._chosen = self.lead, number
+        self.lead.take_the_lead(old, [one for one in self.replays if one is not self.lead])
+        self.source = self.lead
+        self._anchors, self._top, self._seen_notes = {}, 0, self.state.noted
+        if self._card == "guidance":
+            # What it shows is about the other one.
+            self._open("guidance")
+        self._soon()
 
     # What keys do.
 
@@ -198,6 +227,20 @@ class ScrubApp(DeskApp):
         self._open("prompt")
 
     def action_other(self) -> None:
+        """The next recording, or the one whose number has been typed; with one alone, the other stream."""
+        count = len(self.replays)
+        if count == 1:
+            self.action_stream()
+            return
+        number = int(self._jump) - 1 if self._jump else (self._chosen + 1) % count
+        self._jump = ""
+        if 0 <= number < count:
+            self.choose(number)
+            self.say(f"{number + 1} of {count}: {self.lead.title}")
+        else:
+            self.say(f"there is no recording {number + 1}: {count} stand side by side")
+
+    def action_stream(self) -> None:
         self._top = 0
         super().action_other()
 
@@ -219,9 +262,9 @@ class ScrubApp(DeskApp):
 
     def action_copy(self) -> None:
         """Copy what is shown: a prompt, or what a stream has said of its generation. Clean text only ever reaches the terminal."""
-        voice = self._voice
+        voice = self.voice
         if self._card == "prompt":
-            text, what = self._prompt_text(panel_rect(self.arrangement()).width - 4).text, f"the {voice}'s prompt"
+            text, what = self._prompt_text(self._panel(self.arrangement()).width - 4).text, f"the {voice}'s prompt"
         else:
             stream = getattr(self.state, voice)
             begins = max((border.offset for border in stream.borders if border.kind == "turn"), default=0) - stream.dropped
@@ -241,7 +284,7 @@ class ScrubApp(DeskApp):
 
     def action_scroll_page(self, pages: int) -> None:
         if self._card == "prompt":
-            self._scroll_prompt(pages * max(1, panel_rect(self.arrangement()).height - 4))
+            self._scroll_prompt(pages * max(1, self._panel(self.arrangement()).height - 4))
         else:
             super().action_scroll_page(pages)
 
@@ -294,6 +337,9 @@ class ScrubApp(DeskApp):
     def click_part(self, part: str, x: int, y: int) -> None:
         if part == "meter":
             return
+        if len(self.replays) > 1 and part in sides.COLUMNS:
+            self.choose(sides.COLUMNS.index(part))
+            return
         super().click_part(part, x, y)
 
     def press_part(self, part: str, x: int, y: int) -> bool:
@@ -321,8 +367,18 @@ class ScrubApp(DeskApp):
             self._ask("tick", str(1 if rows > 0 else -1))
         elif part == "card" and self._card == "prompt":
             self._scroll_prompt(rows)
-        else:
+        elif len(self.replays) == 1:
             super().scroll_part(part, rows)
+        elif part in sides.COLUMNS[: len(self.replays)]:
+            # The wheel over a column: it is that one's tail that moves.
+            self.choose(sides.COLUMNS.index(part))
+            self._scroll_stream(self.voice, rows)
+
+    def _tail_size(self, part: str) -> tuple[int, int]:
+        if len(self.replays) == 1:
+            return super()._tail_size(part)
+        side = sides.Side(self.state, self._view(self._first, self.lead.status))
+        return sides.tail_size(side, self.look, self.arrangement(), self._chosen)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         for command in REPLAY_COMMANDS:

@@ -23,7 +23,7 @@ from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
 from rtdesk.tui.timeline import on_timeline, ruler_row
 from rtdesk.tui.views import View
 
-__all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "side_name", "sides_scene"]
+__all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "side_name", "sides_scene", "tail_size", "tail_voice"]
 
 COLUMNS = ("left", "planner", "reactor")
 MOST = len(COLUMNS)
@@ -86,11 +86,44 @@ def side_name(side: Side, number: int) -> str:
 def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
     state, view = side
     width = rect.width - 1
+    rows = _above(side, look, layout, rect, number=number)
+    room = rect.height - len(rows)
+    if room > 2 and not _thinks(state):
+        rows += [rule(look, "", "events", (), "", width), *event_rows(state, look, width, room - 1)]
+    elif room > 0:
+        voice = tail_voice(side)
+        # What has been scrolled to is a place in the chosen column's text, and in no other.
+        anchor = view.anchors.get(voice) if view.chosen else None
+        rows += tail_rows(getattr(state, voice), anchor, look, width, room, voice, False, view.find)
+    rows = rows[: rect.height] + [blank(width, look)] * (rect.height - len(rows))
+    return [(*row, (" ", look.base)) for row in rows]
+
+
+def _thinks(state: ViewState) -> bool:
+    return state.header is not None and bool(state.header.backends)
+
+
+def tail_voice(side: Side) -> str:
+    """Return the stream whose tail a side's column shows: the person's choice where the run has it, else the planner, else the reactor."""
+    backends = side.state.header.backends if side.state.header is not None else {}
+    return side.view.voice if side.view.voice in backends else "planner" if "planner" in backends else "reactor"
+
+
+def tail_size(side: Side, look: Look, layout: Layout, number: int) -> tuple[int, int]:
+    """Return columns and rows of a side's tail, for scrolling it."""
+    rect = layout.parts[COLUMNS[number]]
+    return rect.width - 1, max(0, rect.height - len(_above(side, look, layout, rect, number=number)))
+
+
+def _above(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
+    """Return a column's rows above its tail."""
+    state, view = side
+    width = rect.width - 1
     header = state.header
     backends = dict.fromkeys(one_line(one.title or one.spec, 30) for one in header.backends.values()) if header is not None else {}
     # A side that is out stays as it was, and says why.
     note = DONE.get(state.end.done_reason, state.end.done_reason) if state.end is not None else " + ".join(backends)
-    rows = [rule(look, "person" if view.status.human else "", side_name(side, number), (note,), f"score {state.score:g}", width)]
+    rows = [rule(look, "person" if view.status.human else "", side_name(side, number), (note,), f"score {state.score:g}", width, chip=view.chosen)]
     rows += draw_game(state, view, look, layout, width)
     rows.append(decided_row(state, view, look, width))
     facts = fact_rows(state, view, look, width)
@@ -102,21 +135,13 @@ def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) 
         rows += planner_pins(state, look, width)[: 1 if room < 5 else 2]
     if header is not None and "reactor" in header.backends and rect.height - len(rows) >= 1:
         rows.append(answer_row(state, look, width))
-    room = rect.height - len(rows)
-    if room > 2 and not backends:
-        rows += [rule(look, "", "events", (), "", width), *event_rows(state, look, width, room - 1)]
-    elif room > 0:
-        voice = "planner" if header is not None and "planner" in header.backends else "reactor"
-        stream = state.planner if voice == "planner" else state.reactor
-        rows += tail_rows(stream, None, look, width, room, voice, False, view.find)
-    rows = rows[: rect.height] + [blank(width, look)] * (rect.height - len(rows))
-    return [(*row, (" ", look.base)) for row in rows]
+    return rows
 
 
 def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     rect = layout.parts["meter"]
-    # The side that thinks tells the time: a person's own has no marks to show.
-    shown = next((side for side in sides if side.state.header is not None and side.state.header.backends), sides[0])
+    # The side that is chosen tells the time, or one that thinks: a person's own has no marks to show.
+    shown = next((side for side in sorted(sides, key=lambda side: not side.view.chosen) if _thinks(side.state)), sides[0])
     rows = meter_rows(shown.state, shown.view, look, rect.width)
     ticks = max(past_of(side.state, side.view).ticks for side in sides)
     found = track(ticks, rect.width - LABEL - 10)
@@ -125,14 +150,15 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     # Recordings stand at one tick; one that is over already has the cursor where the others are.
     newest = max((side.state for side in sides), key=lambda state: state.tick)
     if layout.history >= 3:
-        rows.append(ruler_row(newest, past_of(newest, sides[0].view), found, look, rect.width, label=LABEL) if recorded else blank(rect.width, look))
+        about = next((side for side in sides if side.view.chosen), sides[0])
+        rows.append(ruler_row(newest, past_of(newest, about.view), found, look, rect.width, label=LABEL) if recorded else blank(rect.width, look))
     lines: list[Row] = []
     for number, side in enumerate(sides):
         past: Past = past_of(side.state, side.view)
         at = newest if recorded else side.state
-        label = f" {side_name(side, number)[: LABEL - 1]:<{LABEL}}"
+        label = f"{look.signs.play if side.view.chosen else ' '}{side_name(side, number)[: LABEL - 1]:<{LABEL}}"
         figure: Run = (f"  {side.state.score:g}", look.bright)
-        lines.append(finish(((label, look.dim), *score_runs(past, found, look, at, ahead=recorded, high=top), figure), rect.width, look))
+        lines.append(finish(((label, look.bright if side.view.chosen else look.dim), *score_runs(past, found, look, at, ahead=recorded, high=top), figure), rect.width, look))
         if layout.history >= 3:
             lines.append(finish(((" " * (LABEL + 1), look.dim), *acted_runs(past, found, look, at, ahead=recorded)), rect.width, look))
     rows += lines

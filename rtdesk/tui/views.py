@@ -87,6 +87,10 @@ class View(msgspec.Struct, kw_only=True):
     """(key, what it does) for the foot."""
     jump: str = ""
     """Digits typed so far, in a replay."""
+    chosen: bool = False
+    """Of several recordings, the one that keys and cards are about."""
+    voice: str = ""
+    """The stream whose tail that one's column shows."""
     find: Find | None = None
     memo: dict[str, Any] = {}
     """Rows that need no making again while what they are made of is the same; the app hands the same dict to every frame."""

@@ -423,6 +423,112 @@ def test_three_recordings_move_in_step_and_a_fork_waits_for_its_first_tick() -> 
     bench.run(script, (200, 60))
 
 
+def with_backends(run: list[Any], **roles: str) -> list[Any]:
+    return [ev.Episode(**{**{name: getattr(run[0], name) for name in run[0].__struct_fields__}, "agent": "-".join(roles), "backends": {role: ev.Backend(spec=spec) for role, spec in roles.items()}}), *run[1:]]
+
+
+def test_keys_and_cards_are_about_the_recording_that_is_chosen() -> None:
+    """Words looked for, prompt, copy, bookmark, events of a kind and the tail that scrolls: those of the chosen one, and the others come along."""
+    other = with_backends([event for event in episode(load="hard", seed=3, ticks=15) if not (isinstance(event, ev.Generation | ev.Token | ev.Answer) and event.stream == "planner")], reactor="builtin")
+    other.insert(1 + next(i for i, event in enumerate(other[1:]) if event.tick == 8), ev.Fault(tick=8, component="reactor", what="only here", at=other[1].at))
+    asked: list[int] = []
+    askers = [None, Asker(lambda tick: asked.append(tick) or attribution(tick=tick))]  # type: ignore[func-returns-value]
+    bench = Bench(EVENTS, other, asker=askers)
+
+    async def script(pilot: Pilot[None]) -> None:
+        app = bench.app
+        await pilot.press("5", "g")
+        bench.beat()
+        titles = app.screen_text()[1]
+        assert " agile " in titles
+        assert " reactor " in titles
+        chips = {text for text, style in app._parts["left"]._rows[0] if style is app.look.chip[""]}
+        assert chips == {" agile "}
+        await pilot.press("c")
+        assert "nobody to ask" in app._notice
+        await pilot.press("tab")
+        bench.beat()
+        assert app.lead is bench.sources[1]
+        assert (app.lead.lead, bench.sources[0].lead) == (None, app.lead)
+        assert [one.tick for one in bench.sources] == [5, 5]
+        assert not {text for text, style in app._parts["left"]._rows[0] if style is app.look.chip[""]}
+        assert {text for text, style in app._parts["planner"]._rows[0] if style is app.look.chip[""]} == {" reactor "}
+        # The one stream this run has, though the planner's was meant before.
+        assert app.voice == "reactor"
+        await pilot.press("y")
+        assert "what the reactor said of turn 5" in app._notice
+        await pilot.press("p")
+        bench.beat()
+        assert "prompt of the reactor" in bench.text()
+        assert app._card_rect.x == 0
+        await pilot.press("escape")
+        await pilot.press("f", "f")
+        bench.beat()
+        assert [one.tick for one in bench.sources] == [8, 8]
+        await pilot.press("m")
+        assert (bench.sources[0].survey.bookmarks, bench.sources[1].survey.bookmarks) == ({}, {8: [""]})
+        await pilot.press("slash", *"boxed", "enter")
+        app.lead.search.work(lambda: False)
+        bench.beat(3)
+        assert {hit.stream for hit in app.lead.search.hits} == {"reactor"}
+        assert bench.sources[0].search is None
+        at = bench.place
+        await pilot.press("tab")
+        app.lead.search.work(lambda: False)
+        bench.beat()
+        assert bench.place == at
+        assert (app.lead.search.query, bench.sources[1].search) == ("boxed", None)
+        await pilot.press("escape", "2", "tab", "c")
+        app._asker.join(5)
+        bench.beat()
+        assert asked == [bench.place[0]]
+        await pilot.press("escape", "7", "tab")
+        assert "there is no recording 7" in app._notice
+        assert app.lead is bench.sources[1]
+        # On its own words only the chosen column scrolls.
+        await pilot.press("up", "up", "up")
+        bench.beat()
+        assert "scrolled back" in "\n".join(app._parts["planner"].text())
+        assert "scrolled back" not in "\n".join(app._parts["left"].text())
+        await pilot.press("end")
+        app.click_part("left", 3, 3)
+        bench.beat()
+        assert app.lead is bench.sources[0]
+        assert app.voice == "planner"
+        await pilot.press("shift+tab")
+        bench.beat()
+        assert app.voice == "reactor"
+        app.scroll_part("planner", -3)
+        assert app.lead is bench.sources[1]
+
+    bench.run(script, (120, 36))
+
+
+def test_who_leads_next_goes_on_at_the_same_place_and_pace() -> None:
+    bench = Bench(EVENTS, episode(load="hard", seed=3, ticks=15))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("6", "g", "plus", "plus", "space")
+        bench.beat(3, 0.1)
+        place = bench.place
+        assert place[0] >= 6
+        await pilot.press("tab")
+        assert (bench.app.lead.tick, bench.app.lead.share) == place
+        assert bench.app.lead.status.speed == 4.0
+        bench.beat(3, 0.1)
+        assert len({(one.tick, one.share) for one in bench.sources}) == 1
+        assert bench.place > place
+        # It leads on behind its own end: the other one goes further.
+        await pilot.press("space", "2", "0", "g")
+        bench.beat()
+        assert [run.state.tick for run in bench.app._sides] == [20, 14]
+        await pilot.press("shift+left", "comma", "p", "escape", "y", "m")
+        bench.beat()
+        assert bench.place[0] in (19, 20)
+
+    bench.run(script, (120, 36))
+
+
 def test_no_key_means_two_things_and_every_key_of_the_foot_is_a_key() -> None:
     seen: dict[str, str] = {}
     for keys, action, _ in replay_bindings():
@@ -508,9 +614,9 @@ def test_the_page_about_it_names_every_key_that_moves_or_asks() -> None:
     page = (Path(__file__).parents[2] / "docs" / "looking-back.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`([^`]+)`", page))
     for command in REPLAY_COMMANDS:
-        if command.action.partition("(")[0] in ("log", "look", "shot", "palette", "help", "leave", "jump", "scroll", "other"):
+        if command.action.partition("(")[0] in ("log", "look", "shot", "palette", "help", "leave", "jump", "scroll"):
             continue
-        for label in [] if not command.help else [command.label] if command.action.startswith("scrub") else command.label.split():
+        for label in [] if not command.help else [command.label] if command.label.startswith("shift") else command.label.split():
             label = label.replace("shift ◀ ▶", "shift ◀")
             assert label in named, label
 
