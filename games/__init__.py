@@ -8,10 +8,7 @@ imported.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
-import sys
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
@@ -24,7 +21,7 @@ __all__ = ["Game", "GameError", "GameSpec", "make", "names", "spec"]
 
 GROUP = "rtdesk.games"
 # Modules of this folder that are no games.
-_TOOLS = frozenset({"base", "check", "rng"})
+_TOOLS = frozenset({"base", "check", "loading", "rng"})
 # A game for measuring, found by its name but not offered: nobody plays it.
 _UNLISTED = frozenset({"metronome"})
 
@@ -61,7 +58,10 @@ def _entry_points() -> dict[str, EntryPoint]:
 
 def _module(name: str) -> ModuleType:
     if name.endswith(".py") or "/" in name:
-        module = _from_path(name)
+        # Imported here because few games come from a file.
+        from games.loading import load_file
+
+        module = load_file(name, what="game", refusal=GameError)
     elif name in _own():
         module = importlib.import_module(f"{__name__}.{name}")
     elif (point := _entry_points().get(name)) is not None:
@@ -72,35 +72,3 @@ def _module(name: str) -> ModuleType:
     if missing:
         raise GameError(f"{name!r} is no game: it has no {' and no '.join(missing)}; a game module defines SPEC and class Game")
     return module
-
-
-def _from_path(name: str) -> ModuleType:
-    path = Path(name).expanduser()
-    if not path.is_file():
-        raise GameError(f"unknown game {name!r}: there is no such file; give a path to a .py file or one of {', '.join(names())}")
-    # One module per file, under a name of its own: two folders may both hold a mygame.py.
-    title = f"rtdesk game {path.resolve()}"
-    loaded = sys.modules.get(title)
-    if loaded is not None:
-        return loaded
-    how = importlib.util.spec_from_file_location(title, path)
-    if how is None or how.loader is None:
-        raise GameError(f"unknown game {name!r}: it is no Python file; give a path ending in .py")
-    module = importlib.util.module_from_spec(how)
-    # Registered before it runs: typed structs look their annotations up there.
-    sys.modules[title] = module
-    try:
-        how.loader.exec_module(module)
-    except Exception as error:
-        del sys.modules[title]
-        raise GameError(f"the game at {name!r} does not load: {type(error).__name__}: {error}{_line(error, how.origin)}; mend it and try again") from error
-    return module
-
-
-def _line(error: Exception, file: str | None) -> str:
-    """Return where in `file` an error was raised, as ` (line 3)`; empty for a syntax error, whose own text says so."""
-    # Imported here because only the error path needs it.
-    import traceback
-
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
-    return f" (line {lines[-1]})" if lines else ""

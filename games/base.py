@@ -176,7 +176,7 @@ def did_you_mean(what: str, given: object, known: Iterable[str]) -> str:
     # Imported here because only the error path needs it.
     import difflib
 
-    names = sorted(known) if what == "game" else list(known)
+    names = list(known)
     near = difflib.get_close_matches(str(given), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return f"unknown {what} {given!r}{hint} (available: {', '.join(names)})"

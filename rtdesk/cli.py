@@ -40,7 +40,7 @@ class Commands(click.Group):
             import difflib
 
             near = difflib.get_close_matches(name, self.commands, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ";"
+            hint = f"; did you mean {near[0]!r}?" if near else ""
             raise click.UsageError(f"unknown command {name!r}{hint} (available: {', '.join(self.commands)})", ctx)
         if name != "doctor":
             from rtdesk.paths import intruder

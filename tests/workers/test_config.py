@@ -62,7 +62,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"planner": "scripted"}, "scripted needs a script"),
     ({"planner": "scripted:/nowhere.json"}, "cannot be read"),
     ({"planner": "builtin:fast"}, "builtin takes nothing behind it"),
-    ({"planner": "./nowhere.py"}, "no backend at 'nowhere.py': no such file"),
+    ({"planner": "./nowhere.py"}, "no backend at './nowhere.py': there is no such file; give the path of a .py file, or a name"),
     ({"game": "metronome"}, "no builtin planner for game 'metronome'"),
 ]
 
