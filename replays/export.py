@@ -45,8 +45,10 @@ COLUMNS = (
     "segments",
     "faults",
     "bookmark",
+    "partner_source",
+    "partner_reason",
 )
-"""`t_s` is seconds since the episode began, `at` and `end_at` virtual tokens; a cell is empty where the tick has no such thing."""
+"""`action`, `source` and `reason` are the agent's, `partner_...` a second player's that is no script. `t_s` is seconds since the episode began, `at` and `end_at` virtual tokens; a cell is empty where the tick has no such thing."""
 
 # A terminal that is shown a JSON line acts on these (C1 is control like C0, bidi turns lines round); a JSON reader sees the same text.
 _CONTROL = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
@@ -74,7 +76,7 @@ def _cells(tick: int, events: tuple[AnyRecorded, ...], notes: list[str]) -> dict
             if event.player == 0:
                 cells.update(action=event.letter, source=event.source, reason=event.reason)
             else:
-                cells["partner_action"] = event.letter
+                cells.update(partner_action=event.letter, partner_source=event.source, partner_reason=event.reason)
         elif isinstance(event, ev.Step):
             cells.update(reward=event.reward, score=event.score, points=event.points)
             cells.update(done=int(event.done), done_reason=event.done_reason, reset=int(event.reset))

@@ -96,6 +96,8 @@ def info(replay: Replay) -> dict[str, Any]:
             # An answer that comes after its tick leaves no event of its own, so only the totals know of all of them.
             "late_actions": max(totals.get("late_actions", 0), tally.reasons["late"]),
             "actions": dict(sorted(tally.sources.items())),
+            "thinks_for": "partner" if header.player else "agent",
+            "partner": tally.partner(header),
             "planner_tokens": tally.tokens["planner"],
             "reactor_tokens": tally.tokens["reactor"],
             "controller_tokens": tally.tokens["controller"],
@@ -127,6 +129,8 @@ class _Tally:
         self.unknown: Counter[str] = Counter()
         self.sources: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
+        self.partner_sources: Counter[str] = Counter()
+        self.partner_reasons: Counter[str] = Counter()
         self.controls: Counter[str] = Counter()
         self.tokens: Counter[str] = Counter()
         self.usage: Counter[str] = Counter()
@@ -152,10 +156,10 @@ class _Tally:
         elif isinstance(event, ev.Tick):
             self._tick_ns.append(event.t_ns)
         elif isinstance(event, ev.Action):
-            if event.player == 0:
-                self.sources[event.source] += 1
-                if event.source == "default":
-                    self.reasons[event.reason or "unknown"] += 1
+            sources, reasons = (self.partner_sources, self.partner_reasons) if event.player else (self.sources, self.reasons)
+            sources[event.source] += 1
+            if event.source == "default":
+                reasons[event.reason or "unknown"] += 1
         elif isinstance(event, ev.Step):
             self.steps += 1
             self.resets += event.reset
@@ -196,6 +200,17 @@ class _Tally:
         last = self._last
         points = last.points if last is not None else 0.0
         return {"score": _normalised(header.game, points) if last is not None else None, "raw_score": last.score if last is not None else None, "points": points}
+
+    def partner(self, header: ev.Episode) -> dict[str, Any] | None:
+        """Return what a second player did that is no script of the game's; None without one. All else that is counted of actions is the agent's."""
+        if not self.partner_sources:
+            return None
+        return {
+            "name": header.options.get("partner"),
+            "default_actions": self.partner_sources["default"],
+            "default_reasons": dict(sorted(self.partner_reasons.items())),
+            "actions": dict(sorted(self.partner_sources.items())),
+        }
 
     def streams(self) -> dict[str, dict[str, Any]]:
         """Return what each stream did: generations, tokens, how they ended, how fast they came."""

@@ -171,13 +171,13 @@ class Pins(msgspec.Struct, omit_defaults=True):
         return line[best.end() :] if best is not None else ""
 
 
-def position(snapshot: dict[str, Any]) -> Cell | None:
-    """Return where the player stands, from a game's snapshot, as plan lines write it: (x, y), or (lane,); None if unknown."""
+def position(snapshot: dict[str, Any], player: int = 0) -> Cell | None:
+    """Return where a player stands, from a game's snapshot, as plan lines write it: (x, y), or (lane,); None if unknown."""
     try:
         if "snake" in snapshot:
             return tuple(int(number) for number in snapshot["snake"][0])
         if "players" in snapshot:
-            return tuple(int(number) for number in snapshot["players"][0][0])
+            return tuple(int(number) for number in snapshot["players"][player][0])
         if "cars" in snapshot and "pos" in snapshot:
             return (9 - int(snapshot["pos"]),)
     except (IndexError, KeyError, OverflowError, TypeError, ValueError):

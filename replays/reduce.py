@@ -34,7 +34,7 @@ from replays.events import (
 )
 from replays.plans import Pins, PlanLine, position
 from replays.streams import StreamState
-from replays.view_state import MOST_TICKS, SCORES, ActionNote, AnswerNote, ViewState
+from replays.view_state import SCORES, ActionNote, AnswerNote, ViewState
 
 __all__ = ["fold", "fold_all"]
 
@@ -91,7 +91,7 @@ def _tick(state: ViewState, event: Tick) -> None:
 
 def _compare(state: ViewState) -> None:
     """Hold the best line against where the player stands, and note the moment it goes stale."""
-    state.stands = position(state.snapshot)
+    state.stands = position(state.snapshot, state.player)
     was = state.holds
     _compare_quietly(state)
     if was and state.holds is False:
@@ -180,23 +180,26 @@ def _agrees(state: ViewState, letter: str | None) -> tuple[bool | None, str]:
 
 def _action(state: ViewState, event: Action) -> None:
     letter = one_line(event.letter, 8)
-    if event.player:
-        state.partner = letter
-        return
-    agrees, planned = _agrees(state, letter)
+    second, thought = bool(event.player), event.player == state.player
+    agrees, planned = _agrees(state, letter) if thought else (None, "")
     source, reason = one_line(event.source, 20), one_line(event.reason, 40) if event.reason is not None else None
-    state.last = ActionNote(event.tick, letter, source, reason, agrees, planned)
-    history = state.history
-    if 0 <= event.tick < MOST_TICKS:
-        history.acted = history.acted.ljust(event.tick)[: event.tick] + notes.SOURCE.get(event.source, "?")
-        history.letters = history.letters.ljust(event.tick)[: event.tick] + (letter[:1] or "?")
-    if event.source == "default":
-        state.defaults += 1
-        late = event.reason == "late"
+    applied = ActionNote(event.tick, letter, source, reason, agrees, planned)
+    state.history.took(event.tick, event.player, notes.SOURCE.get(event.source, "?"), letter[:1] or "?")
+    late = event.source == "default" and event.reason == "late"
+    if second:
+        state.partner, state.partner_last = letter, applied
+        state.partner_defaults += event.source == "default"
+        state.partner_late += late
+    else:
+        state.last = applied
+        state.defaults += event.source == "default"
         state.late += late
+    # Of a partner nobody thinks for it is only counted: a person who cooks along leaves many a tick out.
+    if event.source == "default" and (thought or not second):
         # Of a person one does not say that an answer is missing.
-        why = "no key" if state.header is not None and state.header.agent == "human" else notes.why(event.reason)
-        state.note(event.tick, "late" if late else "default", f"default {letter}: {why}", "default")
+        human = not second and state.header is not None and state.header.agent == "human"
+        why = "no key" if human else notes.why(event.reason)
+        state.note(event.tick, "late" if late else "default", f"{'partner: ' if second else ''}default {letter}: {why}", "default")
     elif event.source in ("reactor", "forced") and agrees is not None:
         if agrees:
             state.followed += 1

@@ -75,6 +75,20 @@ class History(msgspec.Struct, omit_defaults=True):
     """The most telling event of each tick, see `notes.MARK`."""
     scores: list[tuple[int, float, float]] = []
     """(tick, raw score, points), one entry where one of them changed; thinned beyond `SCORES` of them."""
+    partner: str = ""
+    """As `acted` and `letters`, of a second player that is no script."""
+    partner_letters: str = ""
+
+    def took(self, tick: int, player: int, sign: str, letter: str) -> None:
+        """Put down what was applied for a player."""
+        if not 0 <= tick < MOST_TICKS:
+            return
+        if player:
+            self.partner = self.partner.ljust(tick)[:tick] + sign
+            self.partner_letters = self.partner_letters.ljust(tick)[:tick] + letter
+        else:
+            self.acted = self.acted.ljust(tick)[:tick] + sign
+            self.letters = self.letters.ljust(tick)[:tick] + letter
 
     def mark(self, tick: int, kind: str) -> None:
         if not 0 <= tick < MOST_TICKS:
@@ -135,7 +149,7 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     answer: AnswerNote | None = None
     """The reactor's answer in this tick, once there is one."""
     last: ActionNote | None = None
-    """What was applied at the end of the tick before."""
+    """What was applied for the agent at the end of the tick before."""
     partner: str = ""
     """Letter of the second player's last action."""
     score: float = 0.0
@@ -149,7 +163,7 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     done_reason: str | None = None
     """Why the episode is over; None while it is not."""
     defaults: int = 0
-    """Ticks in which the default action was applied."""
+    """Ticks in which the default action was applied for the agent."""
     late: int = 0
     """Those of them in which an answer came after the deadline."""
     faults: int = 0
@@ -181,6 +195,11 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     """The last event of the episode, once it has come."""
     partner_key: str = ""
     """The second person's key in force in this tick, where two play in one game."""
+    partner_last: ActionNote | None = None
+    """What was applied for a second player that is no script."""
+    partner_defaults: int = 0
+    """The same two counts as `defaults` and `late`, of that one."""
+    partner_late: int = 0
 
     def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
         """Add a line to the event list and mark the tick. `text` is cleaned here."""
@@ -190,6 +209,16 @@ class ViewState(msgspec.Struct, omit_defaults=True):
             del self.notes[: len(self.notes) - NOTES]
         if kind in notes.MARK:
             self.history.mark(tick, kind)
+
+    @property
+    def player(self) -> int:
+        """For which player planner and reactor think; it is that one's plan and answer which are shown."""
+        return self.header.player if self.header is not None else 0
+
+    @property
+    def thought(self) -> ActionNote | None:
+        """What was last applied for the player who is thought for."""
+        return self.partner_last if self.player else self.last
 
     @property
     def total_ticks(self) -> int | None:

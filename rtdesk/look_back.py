@@ -60,12 +60,14 @@ def info_lines(found: dict[str, Any]) -> list[str]:
     thinkers = ", ".join(f"{role} {backend.get('title') or backend['spec']}" for role, backend in found["backends"].items()) or "nobody thinks"
     score = "-" if found["score"] is None else f"{found['score']:.3f}"
     ended = f"ended by {found['done_reason']}" if found["complete"] else "incomplete: it has no end"
+    partner = found["partner"]
+    who = found["agent"] + (f" with {partner['name']}" if partner is not None else "")
     rows = [
-        ("episode", f"{found['game']} {found['load']} seed {found['seed']}, agent {found['agent']} ({thinkers})"),
+        ("episode", f"{found['game']} {found['load']} seed {found['seed']}, agent {who} ({thinkers})"),
         ("clock", f"{found['clock']} time, {budget}{share}"),
         ("result", f"score {score} (raw {'-' if found['raw_score'] is None else format(found['raw_score'], 'g')}) in {found['steps']} steps, {ended}"),
-        ("actions", ", ".join(f"{source} {count}" for source, count in found["actions"].items()) or "none"),
-        ("defaults", f"{found['default_actions']}" + "".join(f", {reason} {count}" for reason, count in found["default_reasons"].items())),
+        *_action_lines(found, ""),
+        *(_action_lines(partner, "partner's ") if partner is not None else ()),
         ("tokens", f"planner {found['planner_tokens']}, reactor {found['reactor_tokens']}"),
         *_speed_lines(found),
         ("faults", str(found["faults"])),
@@ -94,6 +96,14 @@ def _speed_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         shares = ", ".join(f"{name[1:]}% within {use[name]}" for name in ("p50", "p90", "p95") if use[name] is not None)
         rows.append(("needs", f"reactor streams: {shares or 'unknown, too many were cut'} tokens; {use['cut']} of {use['streams']} cut"))
     return rows
+
+
+def _action_lines(told: dict[str, Any], whose: str) -> list[tuple[str, str]]:
+    """Where a player's actions came from, and why they were defaults where they were."""
+    return [
+        ("actions", whose + (", ".join(f"{source} {count}" for source, count in told["actions"].items()) or "none")),
+        ("defaults", f"{whose}{told['default_actions']}" + "".join(f", {reason} {count}" for reason, count in told["default_reasons"].items())),
+    ]
 
 
 def _ms(seconds: float) -> str:
