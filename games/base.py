@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "observed", "read_snapshot"]
+__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "no_snapshot", "observed", "read_snapshot"]
 
 LOADS = ("easy", "medium", "hard")
 
@@ -182,6 +182,11 @@ def did_you_mean(what: str, given: object, known: Iterable[str]) -> str:
     return f"unknown {what} {given!r}{hint} (available: {', '.join(names)})"
 
 
+def no_snapshot(name: str, why: object) -> GameError:
+    """The error for a value that is no state of the game called `name`."""
+    return GameError(f"not a snapshot of game {name!r}: {why}; give what snapshot() returned")
+
+
 SnapshotT = TypeVar("SnapshotT", bound=msgspec.Struct)
 
 
@@ -196,7 +201,7 @@ def read_snapshot(snapshot: Any, shape: type[SnapshotT], name: str) -> SnapshotT
     try:
         return msgspec.convert(snapshot, type=shape)
     except msgspec.ValidationError as error:
-        raise GameError(f"not a snapshot of game {name!r}: {error}; give what snapshot() returned") from None
+        raise no_snapshot(name, error) from None
 
 
 class BaseGame:

@@ -33,7 +33,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from games.base import BaseGame, Board, Entity, GameError, GameSpec, Observation, StepResult, read_snapshot
+from games.base import BaseGame, Board, Entity, GameSpec, Observation, StepResult, no_snapshot, read_snapshot
 from games.rng import Legacy
 
 __all__ = ["SPEC", "STEP", "Game", "Level", "advance", "describe", "level", "moves", "safe_moves", "words"]
@@ -331,9 +331,9 @@ class Game(BaseGame):
         found = level(load, seed)
         inside = range(SIZE)
         if not saved.snake or not all(x in inside and y in inside for x, y, *_ in (*saved.snake, *saved.foods)):
-            raise GameError(f"not a snapshot of game 'snake': the snake or an apple is not on the board of {SIZE} x {SIZE} cells")
+            raise no_snapshot("snake", f"the snake or an apple is not on the board of {SIZE} x {SIZE} cells")
         if not 0 <= saved.idx < len(found.spawn_order):
-            raise GameError(f"not a snapshot of game 'snake': idx {saved.idx} is outside 0..{len(found.spawn_order) - 1}")
+            raise no_snapshot("snake", f"idx {saved.idx} is outside 0..{len(found.spawn_order) - 1}")
         self.load, self.seed, self._level = load, seed, found
         self._view = {
             "turn": saved.turn,

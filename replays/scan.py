@@ -119,37 +119,38 @@ def read_header(source: Source) -> Header:
     """Return the header. Raises ReplayError, in one sentence, for anything that is no replay or a newer one."""
     path = source.path
     no_replay = f"{path}: is no rtdesk replay"
+    instead = "give a file that rtdesk has recorded (.rtr)"
     data = source.read(0, 1 << 16)
     if not data:
-        raise ReplayError(f"{path}: is empty; expected a replay, which begins with a MessagePack map")
+        raise ReplayError(f"{path}: is empty, expected a replay, which begins with a MessagePack map; {instead}")
     if not (0x80 <= data[0] < 0x90 or data[0] in (0xDE, 0xDF)):
-        raise ReplayError(f"{no_replay}: it begins with byte {data[0]:#04x}, expected a MessagePack map with format {FORMAT!r}")
+        raise ReplayError(f"{no_replay}: it begins with byte {data[0]:#04x}, expected a MessagePack map with format {FORMAT!r}; {instead}")
     size = _first_object(data)
     if size is None and source.size > len(data):
         data = source.read(0, MAX_HEADER)
         size = _first_object(data)
     if size is None:
         held = f"in its first {MAX_HEADER} bytes" if source.size > MAX_HEADER else f"(the file has {source.size} bytes)"
-        raise ReplayError(f"{no_replay}: its header map is cut short or does not end {held}")
+        raise ReplayError(f"{no_replay}: its header map is cut short or does not end {held}; {instead}")
     data = data[:size]
     try:
         vet(data)
         found = msgspec.msgpack.decode(data)
     except (BadRecord, *DECODING) as error:
-        raise ReplayError(f"{no_replay}: its header map cannot be read ({error})") from None
+        raise ReplayError(f"{no_replay}: its header map cannot be read ({error}); {instead}") from None
     if found.get("format") != FORMAT:
-        raise ReplayError(f"{no_replay}: its header has format {brief(found.get('format'))}, expected {FORMAT!r}")
+        raise ReplayError(f"{no_replay}: its header has format {brief(found.get('format'))}, expected {FORMAT!r}; {instead}")
     version = found.get("version")
     if type(version) is not int or version < 1:
-        raise ReplayError(f"{no_replay}: its header has version {brief(version)}, expected a whole number from 1 to {VERSION}")
+        raise ReplayError(f"{no_replay}: its header has version {brief(version)}, expected a whole number from 1 to {VERSION}; {instead}")
     if version > VERSION:
         raise ReplayError(f"{path}: was written by a newer rtdesk (replay version {version}, this one reads up to {VERSION}); update rtdesk to open it")
     try:
         episode = msgspec.convert(found, ev.Episode)
     except DECODING as error:
-        raise ReplayError(f"{path}: its header is not as replay version {version} has it ({error})") from None
+        raise ReplayError(f"{path}: its header is not as replay version {version} has it ({error}); restore it from a copy") from None
     if too_deep(found):
-        raise ReplayError(f"{path}: its header nests too deep")
+        raise ReplayError(f"{path}: its header nests too deep; {instead}")
     return Header(episode, version, found, size, zlib.crc32(data))
 
 

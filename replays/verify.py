@@ -63,7 +63,7 @@ def make_recorded(header: ev.Episode, game: str | None = None) -> Game:
     try:
         return games.make(name, load=header.load, seed=header.seed)
     except GameError as error:
-        raise ReplayError(f"the replay's game cannot be made: {error}") from None
+        raise ReplayError(f"the replay's game cannot be made: {error}; name the game to use with --game") from None
 
 
 def verify(replay: Replay, *, game: str | None = None) -> Verdict:

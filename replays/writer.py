@@ -118,7 +118,7 @@ class ReplayWriter:
         try:
             header = pack_header(episode)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
-            raise ReplayError(f"{os.fspath(path)}: the header cannot be recorded: {error}") from None
+            raise ReplayError(f"{os.fspath(path)}: the header cannot be recorded: {error}; what an agent, a game or a backend of yours puts there must be plain values") from None
         writer = cls.copy_header(path, header, (len(header), zlib.crc32(header)))
         writer.next_seq = episode.seq + 1
         return writer
@@ -257,7 +257,7 @@ class ReplayWriter:
         try:
             record = pack_record(kind, tick, payload(), compress=compress)
         except (ValueError, TypeError, msgspec.MsgspecError) as error:
-            raise ReplayError(f"{self.path}: tick {tick} cannot be recorded: {error}") from None
+            raise ReplayError(f"{self.path}: tick {tick} cannot be recorded: {error}; what a game or a backend of yours puts there must be plain values") from None
         self._append_record(kind, tick, record)
 
     def _append_record(self, kind: int, tick: int, record: bytes) -> None:

@@ -168,6 +168,12 @@ def episode_options(options: dict[str, Any]) -> dict[str, Any]:
     return {**options, "planner_memory": None if memory is None else memory == "on"}
 
 
+def given_options(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
+    """The options of `plan_episode` that were typed, not filled in."""
+    typed = {name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
+    return {name: value for name, value in episode_options(options).items() if name in typed}
+
+
 def parse_rate(text: str | None) -> float | None:
     """Return ticks a second from `2/s` or `2`; infinity from `max`; None if nothing was given."""
     if text is None:
@@ -242,7 +248,7 @@ def _run(
     if record is not None and no_record:
         raise click.UsageError("--record and --no-record contradict each other; give one of them")
     if as_json and not headless:
-        raise click.UsageError("--json needs --headless: a screen and a JSON object cannot share the terminal")
+        raise click.UsageError("a screen and a JSON object cannot share the terminal; give --headless with --json, or leave --json out")
     wanted = live.Wanted(
         game=game,
         options=options,
@@ -357,9 +363,7 @@ def fork(
     FILE, whatever the defaults below say."""
     from rtdesk.fork import fork_options
 
-    asked = {name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
-    given = {name: value for name, value in episode_options(options).items() if name in asked}
-    name, found = fork_options(file, tick, given, game=game)
+    name, found = fork_options(file, tick, given_options(context, options), game=game)
     return _run(name, found, tick_rate, record, no_record, headless, as_json, look, plain, fps)
 
 
@@ -384,6 +388,114 @@ def answer(game: str, mode: str, turn: int, file: str | None) -> int:
     from rtdesk import look_back
 
     return look_back.answer(game, mode=mode, turn=turn, file=file)
+
+
+def _of_grid(command: Any) -> Any:
+    """The options of an episode, but for those a grid has in the plural and those of a screen."""
+    command = EPISODE_OPTIONS(command)
+    others = {"agent", "tick_budget", "reactive_budget", "clock", "tpot"}
+    command.__click_params__ = [parameter for parameter in command.__click_params__ if parameter.name not in others]
+    return command
+
+
+PRICE_OPTIONS = _options(
+    click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the cost."),
+    click.option("--reactor-price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="The same for the reactor, where it is another.  [default: --price]"),
+)
+
+
+def _prices(both: tuple[float, float] | None, reactor: tuple[float, float] | None) -> dict[str, tuple[float, float]]:
+    return {role: price for role, price in (("planner", both), ("controller", both), ("reactor", reactor or both)) if price is not None}
+
+
+def _words(text: str | None) -> tuple[str, ...] | None:
+    """A list on the command line."""
+    if text is None:
+        return None
+    words = tuple(word for part in text.split(",") if (word := part.strip()))
+    if not words:
+        raise click.UsageError(f"{text!r} is an empty list; give one or more, separated by commas")
+    return words
+
+
+@cli.command()
+@click.option("--preset", metavar="NAME[,NAME]", help="The published tables: load (three loads at 8192), pressure (four tick budgets on medium), ntr (five reactive budgets); quick (two seeds). What is given besides goes before it.")
+@click.option("--games", metavar="NAME|PATH,...", help="[default: all three]")
+@click.option("--loads", metavar="easy,medium,hard", help="[default: medium]")
+@click.option("--agents", metavar="AGENT,...", help="Each with options of its own behind it, such as agile+guidance=none+force-answer.  [default: reactive,planning,agile]")
+@click.option("--tick-budgets", metavar="8192,4096,...", help="N_TE, tokens.  [default: 8192]")
+@click.option("--reactive-budgets", metavar="2048,1024,...", help="N_TR, tokens, for agents with a planner and a reactor.  [default: 2048]")
+@click.option("--seeds", metavar="0-7", help="[default: 0-7, Overcooked 8-15]")
+@click.option("--samples", type=int, default=1, show_default=True, help="Episodes of each seed, for models; each sample with a request seed of its own.")
+@click.option("-o", "--output", required=True, metavar="DIR", help="Folder of results. One that is there is gone on with: what is missing is played.")
+@click.option("--jobs", type=int, metavar="N", help="Episodes at a time.  [default: the cores there are]")
+@click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Of them at most N that ask a model, two streams each.  [default: 4]")
+@click.option("--time-limit", metavar="10min", help="Local engine: an episode that takes longer has failed.")
+@click.option("--engine", default="local", show_default=True, metavar="local|dask[=ADDRESS]", help="Processes on this machine; or dask (extra cluster), its own on 127.0.0.1 or the scheduler at ADDRESS.")
+@_of_grid
+@PRICE_OPTIONS
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
+@click.pass_context
+def bench(
+    context: click.Context,
+    preset: str | None,
+    games: str | None,
+    loads: str | None,
+    agents: str | None,
+    tick_budgets: str | None,
+    reactive_budgets: str | None,
+    seeds: str | None,
+    samples: int,
+    output: str,
+    jobs: int | None,
+    concurrency: int | None,
+    time_limit: str | None,
+    engine: str,
+    price: tuple[float, float] | None,
+    reactor_price: tuple[float, float] | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Play a grid of games, loads, agents, budgets and seeds by the simulator; one replay and one line of results an episode. The same words
+    again go on where it stopped. Exit 1 if episodes failed; the others are done all the same."""
+    from rtdesk.bench import grid, run
+    from workers.config import parse_duration
+
+    asked = grid.Asked(
+        preset=_words(preset) or (),
+        games=_words(games),
+        loads=_words(loads),
+        agents=_words(agents),
+        tick_budgets=_words(tick_budgets),
+        reactive_budgets=_words(reactive_budgets),
+        seeds=seeds,
+        samples=samples,
+        options=given_options(context, options),
+    )
+    settings = run.Settings(
+        folder=output,
+        jobs=jobs,
+        engine=engine,
+        concurrency=concurrency,
+        limit_s=None if time_limit is None else parse_duration(time_limit, name="--time-limit"),
+        prices=_prices(price, reactor_price),
+        as_json=as_json,
+    )
+    return run.bench(asked, settings)
+
+
+@cli.command()
+@click.argument("folder", metavar="DIR")
+@click.option("--plots", is_flag=True, help="Draw score over load, over pressure and over N_TR, and the tokens used, into DIR/plots (extra plots).")
+@click.option("--against", metavar="AGENT", help="Compare every agent with this one only.  [default: every two of them]")
+@PRICE_OPTIONS
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def report(folder: str, plots: bool, against: str | None, price: tuple[float, float] | None, reactor_price: tuple[float, float] | None, as_json: bool) -> int:
+    """Tables of a folder of results, or of replays: scores with 95 % intervals, defaults, tokens, paired tests between agents, and what is
+    missing."""
+    from rtdesk import report as reporting
+
+    return reporting.report(folder, plots=plots, against=against, prices=_prices(price, reactor_price), as_json=as_json)
 
 
 @cli.command()

@@ -193,9 +193,9 @@ class _Witness:
         action = next((event for event in events if isinstance(event, ev.Action) and event.player == self._header.player), None)
         if begun is None or action is None:
             span = f"it holds ticks {ticks[0]} to {ticks[-1]}" if ticks else "it holds none"
-            raise ConfigError(f"tick {tick} of the recording cannot be asked about: {span}, and asks need one that was played")
+            raise ConfigError(f"tick {tick} of the recording cannot be asked about: {span}, expected a tick that was played; give another")
         if self._header.clock == "token" and not (begun.at is not None and begun.guidance_at is not None and begun.end_at is not None):
-            raise ConfigError(f"tick {tick} of the recording cannot be asked about: it does not say when the reactor woke")
+            raise ConfigError(f"tick {tick} of the recording cannot be asked about: it does not say when the reactor woke; give another")
         heard = list(self._planner_until(tick)) if any(kind != "none" for kind in kinds) else []
         return Attribution(
             tick=tick,
@@ -276,7 +276,7 @@ def _read(kind: str, events: Sequence[ev.AnyEvent], default: str) -> Asked:
     answer = next((event for event in events if isinstance(event, ev.Answer)), None)
     start, end = (next((event for event in events if isinstance(event, ev.Generation) and event.phase == phase), None) for phase in ("start", "end"))
     if answer is None or start is None or end is None:
-        raise ConfigError(f"the reactor cannot be asked with guidance {kind!r}: the recorded tick leaves it no time")
+        raise ConfigError(f"the reactor cannot be asked with guidance {kind!r}: the recorded tick leaves it no time; give another tick")
     return Asked(
         guidance=kind,
         letter=answer.letters[0] if answer.letters else default,

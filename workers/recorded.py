@@ -108,7 +108,7 @@ def fork_start(recording: Recording, tick: int, *, game: str | None = None) -> S
     """
     ticks = recording.ticks
     if not ticks:
-        raise ConfigError("the recording holds no tick to fork at")
+        raise ConfigError("the recording holds no tick to fork at; give one that was played")
     first, last = ticks[0], ticks[-1]
     if not first <= tick <= last + 1:
         raise ConfigError(f"tick {tick} is not in the recording; give --tick from {first} to {last + 1}, the tick after its last")
@@ -127,7 +127,7 @@ def fork_start(recording: Recording, tick: int, *, game: str | None = None) -> S
         # What a file calls a state may be none; better said now than by a process that dies of it.
         games.make(_game(header, game), header.load, header.seed).restore(snapshot)
     except GameError as error:
-        raise ConfigError(f"the recorded state of tick {tick} cannot be played on from: {error}") from None
+        raise ConfigError(f"the recorded state of tick {tick} cannot be played on from: {error}; give another --tick") from None
     return Start(tick=tick, snapshot=snapshot, parent=ev.Parent(file=file_id(header), tick=tick))
 
 

@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from games.base import BaseGame, Board, Entity, GameError, GameSpec, Observation, StepResult, read_snapshot
+from games.base import BaseGame, Board, Entity, GameSpec, Observation, StepResult, no_snapshot, read_snapshot
 from games.freeway.rules import advance, blocked, car_after, cars_after, describe, lane_after, timetable, words
 from games.freeway.traffic import (
     CAP,
@@ -222,12 +222,12 @@ class Game(BaseGame):
         load, seed = self._checked_load(saved.rest.load), self._checked_seed(saved.rest.seed)
         number = saved.rest.level_seed
         if not 0 <= number <= SEED_MAX:
-            raise GameError(f"not a snapshot of game 'freeway': level_seed {number} is outside 0..{SEED_MAX}")
+            raise no_snapshot("freeway", f"level_seed {number} is outside 0..{SEED_MAX}")
         if not 1 <= saved.pos <= GOAL:
-            raise GameError(f"not a snapshot of game 'freeway': pos {saved.pos} is outside 1..{GOAL}")
+            raise no_snapshot("freeway", f"pos {saved.pos} is outside 1..{GOAL}")
         for car in saved.cars:
             if not possible(car):
-                raise GameError(f"not a snapshot of game 'freeway': no such car as {list(car)!r}")
+                raise no_snapshot("freeway", f"there is no such car as {list(car)!r}")
         self.load, self.seed, self._level_seed = load, seed, number
         self._traffic = Traffic(tuple(saved.cars))
         self._driven = 0

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from games.base import GameError
+from games.base import GameError, no_snapshot
 from games.overcooked.kitchen import FLOOR, STEP, Cell, Kitchen
 from games.overcooked.rules import COOK_TIME, ONIONS, Object, Player
 
@@ -93,4 +93,4 @@ def _on(kitchen: Kitchen, cell: tuple[int, ...], kinds: str) -> bool:
 
 
 def _refused(why: str) -> GameError:
-    return GameError(f"not a snapshot of game 'overcooked': {why}; give what snapshot() returned")
+    return no_snapshot("overcooked", why)

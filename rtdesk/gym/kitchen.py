@@ -33,7 +33,7 @@ class KitchenEnv(ParallelEnv):
 
     def __init__(self, *, load: str = "medium", observation: str = "arrays", render_mode: str | None = None) -> None:
         if observation not in ("arrays", "text") or render_mode not in MODES:
-            raise ConfigError(f"observation {observation!r}, render_mode {render_mode!r}: give arrays or text, and ansi, human or None")
+            raise ConfigError(f"observation {observation!r} with render_mode {render_mode!r} is unknown; give arrays or text, and ansi, human or None")
         self.render_mode = render_mode
         self.game = Game(load)
         self.possible_agents = ["alice", "bob"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from golden_episodes import LOADS, episodes
 
-from games import make, snake
+from games import GameError, make, snake
 from games.snake import advance, moves, safe_moves
 
 
@@ -186,7 +186,7 @@ def test_board_joins_the_body_and_gives_the_head_a_face() -> None:
 
 @pytest.mark.parametrize("damage", [{"snake": []}, {"snake": [[9, 3]]}, {"foods": [[0, -1, 3, 1]]}, {"idx": 99}, {"idx": -1}, {"dir": "X"}])
 def test_an_impossible_snapshot_is_refused(damage: dict[str, Any]) -> None:
-    with pytest.raises(snake.GameError, match="not a snapshot of game 'snake'"):
+    with pytest.raises(GameError, match="not a snapshot of game 'snake'"):
         placed(**damage)
 
 

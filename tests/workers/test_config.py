@@ -173,5 +173,5 @@ def test_script_from_a_file(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"tokens": 3}]))
     assert plan_episode("metronome", agent="reactive", reactor=f"scripted:{path}").reactor == f"scripted:{path}"
     path.write_text("{}")
-    with pytest.raises(ConfigError, match="a script is a JSON list"):
+    with pytest.raises(ConfigError, match="expected a JSON list"):
         plan_episode("metronome", agent="reactive", reactor=f"scripted:{path}")

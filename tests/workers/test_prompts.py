@@ -193,7 +193,7 @@ def test_a_recording_with_own_prompts_is_played_on_with_them(tmp_path: Path) -> 
         ({"planner": "{observation}"}, {"planner_memory": True}, "has no {memory}"),
         ({"palnner": "{observation}"}, {}, "'palnner.txt'; did you mean 'planner.txt'?"),
         ({}, {}, "is empty; give one that holds planner.txt or reactor.txt"),
-        ({"planner": "x" * 70_000}, {}, "more than the 65536"),
+        ({"planner": "x" * 70_000}, {}, "has 70000 bytes, and a prompt may have 65536"),
     ],
 )
 def test_a_wrong_prompt_is_one_clear_line(texts: dict[str, str], options: dict[str, Any], said: str, tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def make(spec: str) -> Backend:
     except ConfigError:
         raise
     except Exception as error:
-        raise ConfigError(f"backend {spec!r} cannot be made: {type(error).__name__}: {error}") from error
+        raise ConfigError(f"backend {spec!r} cannot be made: {type(error).__name__}: {error}; mend it and try again") from error
     missing = [name for name in ("info", "stream", "close") if not hasattr(backend, name)]
     if missing:
         raise ConfigError(f"backend {spec!r} has no {' and no '.join(missing)}; a backend has info, stream(request) and close()")

@@ -133,7 +133,7 @@ class Host:
             ready.register(self._process.stdout, selectors.EVENT_READ)
             while not line.endswith(b"\n"):
                 if not ready.select(max(0.0, deadline - time.monotonic())):
-                    raise WorkerError(f"local:{self.model.name} was not ready within {READY_S:g} s")
+                    raise WorkerError(f"local:{self.model.name} was not ready within {READY_S:g} s; give a smaller model, or see that the machine is not busy")
                 data = os.read(self._process.stdout.fileno(), 65536)
                 if not data:
                     code = self._process.wait()

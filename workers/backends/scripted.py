@@ -39,9 +39,9 @@ class Backend:
             try:
                 script = json.loads(Path(script).read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
-                raise ConfigError(f"script {script!r} cannot be read: {error}; expected a JSON list of generations") from error
+                raise ConfigError(f"script {script!r} cannot be read: {error}; give a file that holds a JSON list of generations") from error
         if not isinstance(script, list) or not script:
-            raise ConfigError(f"a script is a JSON list with at least one generation, not {script!r:.60}")
+            raise ConfigError(f"a script is {script!r:.60}, expected a JSON list with at least one generation; see docs/add-your-own.md for one")
         self._script = script
         self._next = 0
         self.info = ev.Backend(spec=spec, title="script", exact=True, deterministic=True)

@@ -148,7 +148,7 @@ def read_folder(folder: str) -> dict[str, str]:
 
 def _checked(data: bytes, role: str, given: str) -> str:
     if len(data) > _MAX_BYTES:
-        raise ConfigError(f"{given}: {len(data)} bytes, more than the {_MAX_BYTES} a prompt may have")
+        raise ConfigError(f"{given}: has {len(data)} bytes, and a prompt may have {_MAX_BYTES}; shorten it")
     try:
         text = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:

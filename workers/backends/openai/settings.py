@@ -103,7 +103,7 @@ class Places:
                     raise unknown(f"field of [providers.{name}] in {path}", field, list(_PROVIDER_KEYS))
                 wanted = {"parameters": dict, "reasoning_hidden": bool}.get(field, str)
                 if not isinstance(value, wanted):
-                    raise ConfigError(f"{path}: {field} of [providers.{name}] is a {type(value).__name__}, expected {wanted.__name__}")
+                    raise ConfigError(f"{path}: {field} of [providers.{name}] is a {type(value).__name__}, expected {wanted.__name__}; see docs/models.md for an example")
         return tables
 
 
@@ -111,7 +111,7 @@ def _read_small(path: Path) -> str:
     with open(path, "rb") as source:
         data = source.read(_MAX_FILE + 1)
     if len(data) > _MAX_FILE:
-        raise ConfigError(f"{path}: more than {_MAX_FILE} bytes, which is no settings file")
+        raise ConfigError(f"{path}: has more than {_MAX_FILE} bytes, which no settings file needs; give another")
     return data.decode("utf-8-sig", "replace").replace("\r\n", "\n")
 
 
@@ -202,7 +202,7 @@ def _key_of(who: str, profile: Profile, table: Mapping[str, Any], places: Places
     if "key" in table and (key := Secret(table["key"], where="the configuration file")):
         return key
     if names and ("key_env" in table or (profile.needs_key and not is_loopback(url))):
-        raise ConfigError(f"no key for {who} at {shown_url(url)}: set {names[0]} in the environment or in .env, or key in {config_file()}")
+        raise ConfigError(f"no key for {who} at {shown_url(url)}; set {names[0]} in the environment or in .env, or key in {config_file()}")
     return None
 
 
@@ -245,7 +245,7 @@ def _from_yaml(spec: str, places: Places) -> Endpoint:
         table["key"] = str(raw)
     parameters = data.get("inference_parameters") or {}
     if not isinstance(parameters, dict):
-        raise ConfigError(f"{spec}: inference_parameters is a {type(parameters).__name__}, expected names and values")
+        raise ConfigError(f"{spec}: inference_parameters is a {type(parameters).__name__}, expected a table of names and values; see docs/models.md for an example")
     extra = parameters.pop("extra_body", None)
     table["parameters"] = {**parameters, **(extra if isinstance(extra, dict) else {})}
     key = _key_of(spec, profile, table, places, url)

@@ -38,7 +38,7 @@ def read_yaml(text: str, *, name: str) -> dict[str, Any]:
         while depth < levels[-1][0] and len(levels) > 1:
             levels.pop()
         if depth != levels[-1][0]:
-            raise ConfigError(f"{name}: line {number} is indented unlike the lines around it")
+            raise ConfigError(f"{name}: line {number} is indented unlike the lines around it; a model file nests by blanks, the same for each line of a table")
         raw = _uncomment(match[3] or "")
         levels[-1][1][match[2]] = _value(raw, name, number)
         open_name = match[2] if not raw else None
