@@ -138,8 +138,7 @@ def event_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead:
     runs: list[Run] = []
     for column in range(found.columns):
         first, behind = found.span(column)
-        kinds = [KIND[mark] for mark in past.marks[first:behind] if mark in KIND]
-        kind = max(kinds, key=lambda one: RANK.get(one, 0), default="")
+        kind = _telling(past, first, behind)
         if found.wide and column % found.wide:
             kind = ""
         if column == cursor:
@@ -153,19 +152,33 @@ def event_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead:
     return runs
 
 
-def acted_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False) -> list[Run]:
-    """Return who acted, by colour and by height."""
+def _telling(past: Past, first: int, behind: int) -> str:
+    """Return the kind of the most telling event of some ticks; empty if nothing happened."""
+    return max((KIND[mark] for mark in past.marks[first:behind] if mark in KIND), key=lambda one: RANK.get(one, 0), default="")
+
+
+_SEEN = frozenset({"", "default", "plan", "stale"})
+"""Kinds of event that are no mark among those who acted: who acted says it, or it happens all the time."""
+
+
+def acted_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False, marked: bool = False) -> list[Run]:
+    """Return who acted, by colour and by height; `marked`: with the signs of what happened, where one row says both."""
     signs = {"upper": look.signs.upper, "lower": look.signs.lower, "block": look.signs.block, "bang": "!"}
     cursor = found.column(max(0, state.tick)) if ahead else -1
     runs: list[Run] = []
     for column in range(found.columns):
         first, behind = found.span(column)
         sources = past.acted[first:behind].strip()
+        source = "d" if "d" in sources else sources[:1]
+        voice, sign = _ACTED.get(source, ("", "lower"))
+        kind = _telling(past, first, behind) if marked and not (found.wide > 1 and column % found.wide) else ""
+        if kind not in _SEEN:
+            voice = _MARK_VOICE.get(kind, "") or voice
+            runs.append((look.signs.marks[kind], look.notice if column == cursor else look.strong[voice] if voice else look.bright))
+            continue
         if not sources:
             runs.append((look.signs.line if column == cursor else " ", look.notice if column == cursor else look.rule))
             continue
-        source = "d" if "d" in sources else sources[0]
-        voice, sign = _ACTED.get(source, ("", "lower"))
         if found.wide > 1 and sign == "bang" and column % found.wide:
             runs.append((" ", look.strong[voice]))
         else:

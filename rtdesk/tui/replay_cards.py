@@ -111,8 +111,8 @@ def prompt_text(pieces: Sequence[Piece], columns: int) -> PromptText:
     return PromptText(whole, tuple(_lines(whole, columns)), tuple(starts), tuple(pieces))
 
 
-def prompt_card(prompt: PromptText, voice: str, turn: int, look: Look, rect: Rect, top: int) -> tuple[list[Row], int]:
-    """Return the panel from row `top` of the prompt on, and the largest `top` there is."""
+def prompt_card(prompt: PromptText, voice: str, turn: int, look: Look, rect: Rect, top: int, *, other: str = "Tab") -> tuple[list[Row], int]:
+    """Return the panel from row `top` of the prompt on, and the largest `top` there is; `other` is the key of the other stream."""
     width, room = rect.width, rect.height - 3
     lines = prompt.lines
     most = max(0, len(lines) - room)
@@ -127,7 +127,7 @@ def prompt_card(prompt: PromptText, voice: str, turn: int, look: Look, rect: Rec
     if not prompt.text:
         rows.append(finish((bar, (" none: this stream has not begun, or its prompt was not recorded", look.dim)), width, look))
     rows += [finish((bar,), width, look)] * (rect.height - 1 - len(rows))
-    keys = (("▲ ▼" if not look.signs.ascii else "up down", "scroll"), ("Tab", "other stream"), ("y", "copy"), ("Esc", "close"))
+    keys = (("▲ ▼" if not look.signs.ascii else "up down", "scroll"), (other, "other stream"), ("y", "copy"), ("Esc", "close"))
     rows.append(finish((bar, *(run for key, word in keys for run in ((f" {key}", look.key), (f" {word} ", look.dim)))), width, look))
     return rows[: rect.height], most
 

@@ -79,6 +79,9 @@ def rule(look: Look, voice: str, title: str, notes: Sequence[str], right: str, w
     strong = look.strong[voice] if voice else look.bright
     head: list[Run] = [(signs.thick * 2, strong), (f" {title} ", look.chip[voice])] if chip else [(signs.thick * 2 + " ", strong), (title, strong)]
     tail: list[Run] = [*extra, (f" {right} ", look.dim)] if right or extra else []
+    if columns(head) + columns(tail) > width - 1:
+        # The title gives way to the counter.
+        head = list(finish(head, max(0, width - columns(tail) - 1), look))
     room = width - columns(head) - columns(tail) - 4
     note = next((one for one in notes if one and cells(one) <= room), "")
     if note:

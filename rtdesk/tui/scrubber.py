@@ -136,7 +136,7 @@ class ScrubApp(DeskApp):
         if self._card == "prompt":
             rect = self._panel(layout)
             text, turn = self._prompt_text(rect.width - 4), getattr(self.state, self.voice).generation
-            rows, self._most = prompt_card(text, self.voice, turn, self.look, rect, self._top)
+            rows, self._most = prompt_card(text, self.voice, turn, self.look, rect, self._top, other="Tab" if len(self.replays) == 1 else "shift Tab")
         else:
             if self._card == "help":
                 rows = keys_card(view, self.look, width)

@@ -73,14 +73,15 @@ def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, 
     return {part: parts.get(part, []) for part in layout.parts}
 
 
-def side_name(side: Side, number: int) -> str:
-    """Return what a side is called: its agent's name, or who of the people at this keyboard plays it."""
+def side_name(side: Side, number: int, most: int = 60) -> str:
+    """Return what a side is called, in `most` columns: its agent's name, or who of the people at this keyboard plays it."""
     header = side.state.header
     if header is None:
         return f"side {number + 1}"
     if header.agent == "human" and side.view.status.human:
         return "you" if side.view.status.people < 2 else ("first", "second")[min(number, 1)]
-    return one_line(header.agent, 24) + (f" from {header.parent.tick}" if header.parent is not None else "")
+    fork = f" from {header.parent.tick}" if header.parent is not None else ""
+    return one_line(header.agent, max(4, min(24, most - len(fork)))) + fork
 
 
 def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:
@@ -140,8 +141,9 @@ def _above(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -
 
 def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     rect = layout.parts["meter"]
-    # The side that is chosen tells the time, or one that thinks: a person's own has no marks to show.
-    shown = next((side for side in sorted(sides, key=lambda side: not side.view.chosen) if _thinks(side.state)), sides[0])
+    # The side that is chosen tells the time, or one that thinks: a person's own has no marks to show, nor has one that is over.
+    now = max(side.state.tick for side in sides)
+    shown = max(sides, key=lambda side: (_thinks(side.state), side.state.end is None or side.state.tick == now, side.view.chosen))
     rows = meter_rows(shown.state, shown.view, look, rect.width)
     ticks = max(past_of(side.state, side.view).ticks for side in sides)
     found = track(ticks, rect.width - LABEL - 10)
@@ -156,10 +158,13 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     for number, side in enumerate(sides):
         past: Past = past_of(side.state, side.view)
         at = newest if recorded else side.state
-        label = f"{look.signs.play if side.view.chosen else ' '}{side_name(side, number)[: LABEL - 1]:<{LABEL}}"
+        label = f"{look.signs.play if side.view.chosen else ' '}{side_name(side, number, LABEL - 1):<{LABEL}}"
         figure: Run = (f"  {side.state.score:g}", look.bright)
-        lines.append(finish(((label, look.bright if side.view.chosen else look.dim), *score_runs(past, found, look, at, ahead=recorded, high=top), figure), rect.width, look))
+        scores, acted = score_runs(past, found, look, at, ahead=recorded, high=top), acted_runs(past, found, look, at, ahead=recorded, marked=recorded)
+        # With one row a side: a race while it is run, what there is to go to in a recording.
+        first = acted if recorded and layout.history < 3 else scores
+        lines.append(finish(((label, look.bright if side.view.chosen else look.dim), *first, figure), rect.width, look))
         if layout.history >= 3:
-            lines.append(finish(((" " * (LABEL + 1), look.dim), *acted_runs(past, found, look, at, ahead=recorded)), rect.width, look))
+            lines.append(finish(((" " * (LABEL + 1), look.dim), *acted), rect.width, look))
     rows += lines
     return rows[: rect.height] + [blank(rect.width, look)] * (rect.height - len(rows))

@@ -3,18 +3,21 @@
 import asyncio
 from itertools import product
 
+import msgspec
 import pytest
 from material import BUDGET, episode, upto
 
+from replays import events as ev
 from replays.clean import width
+from replays.notes import KIND, MARK
 from replays.reduce import fold_all
 from rtdesk.tui.app import DeskApp
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.looks import make_look
 from rtdesk.tui.player import ListSource
 from rtdesk.tui.runs import plain
-from rtdesk.tui.sides import Side, arrange_sides, sides_scene
-from rtdesk.tui.views import Status, View
+from rtdesk.tui.sides import Side, arrange_sides, side_name, sides_scene
+from rtdesk.tui.views import Overview, Status, View
 
 RUNS = [episode(seed=3), episode(load="medium", seed=3), episode(load="medium", seed=6)]
 
@@ -87,3 +90,44 @@ def test_keys_go_to_every_run_and_they_stay_in_step() -> None:
 def test_more_than_three_runs_are_refused_in_a_sentence() -> None:
     with pytest.raises(ValueError, match="4 runs on one screen: expected 1 to 3"):
         DeskApp([ListSource(RUNS[0])] * 4, timer=False)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+def test_recordings_side_by_side_have_their_event_marks_on_the_timeline(size: tuple[int, int]) -> None:
+    """Food, faults and bookmarks stand where who acted stands, in the colour of who did it."""
+    look = make_look("dark")
+    bench = []
+    for number in (0, 2):
+        whole = fold_all(RUNS[number])
+        past = Overview(acted=whole.history.acted, marks=whole.history.marks, scores=tuple(whole.history.scores), ticks=len(whole.history.acted))
+        state, view = side(number, 9, 0.9)
+        bench.append(Side(state, View(status=Status(mode="replay"), overview=past, board=view.board, spec=view.spec, chosen=number == 2)))
+    rows = sides_scene(bench, look, arrange_sides(*size, [(8, 8)] * 2))["meter"]
+    for one in bench:
+        kinds = {KIND[mark] for mark in one.view.overview.marks.strip() if mark in KIND} - {"default", "plan", "stale"}
+        assert {"score", "fault", "bookmark"} <= kinds
+    signs = [sign for row in rows for text, _ in row for sign in text]
+    for kind in ("score", "fault", "bookmark"):
+        count = sum(one.view.overview.marks.count(MARK[kind]) for one in bench)
+        assert signs.count(look.signs.marks[kind]) == count, kind
+
+
+def test_a_long_name_gives_way_to_its_score_and_to_the_tick_it_was_forked_at() -> None:
+    state, view = side(0, 9, 0.9)
+    header = msgspec.structs.replace(state.header, agent="planning", parent=ev.Parent(file="x", tick=1234))
+    state.header = header
+    one = Side(state, view)
+    assert side_name(one, 0, 13) == "plan from 1234"
+    parts = sides_scene([one] * 3, make_look("dark"), arrange_sides(60, 20, [(8, 8)] * 3))
+    assert all(plain(parts[name][0]).rstrip().endswith(f"score {state.score:g}") for name in ("left", "planner", "reactor"))
+
+
+def test_the_meter_is_of_the_chosen_run_unless_that_is_over() -> None:
+    late, early = side(0, 9, 0.25), side(1, 3, 0.9)
+    early.state.end = next(event for event in RUNS[1] if isinstance(event, ev.End))
+    chosen = Side(early.state, msgspec.structs.replace(early.view, chosen=True))
+    layout = arrange_sides(120, 36, [(8, 8)] * 2)
+    assert "6,144 of 8,192" in plain(sides_scene([chosen, late], make_look("dark"), layout)["meter"][2])
+    there = side(1, 9, 0.5)
+    chosen = Side(there.state, msgspec.structs.replace(there.view, chosen=True))
+    assert "4,096 of 8,192" in plain(sides_scene([late, chosen], make_look("dark"), layout)["meter"][2])
