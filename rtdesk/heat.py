@@ -69,6 +69,8 @@ class Heat:
     def __init__(self, runs: Sequence[LiveRun], *, gate: Gate | None = None) -> None:
         self.runs = tuple(runs)
         self.gate = gate
+        self.held = False
+        """Whether its time was asked to stand still, or to stand still again after a step."""
         self._referee: Referee | None = None
 
     def start(self) -> None:
@@ -99,6 +101,22 @@ class Heat:
             self._referee.begin()
         else:
             self.runs[0].go(START, time.monotonic_ns())
+
+    def hold(self, still: bool) -> None:
+        """Let the time of every run stand still, or go on; asking twice is asking once."""
+        if still != self.held:
+            self.held = still
+            self._tell("pause" if still else "resume")
+
+    def step(self) -> None:
+        """Let every run play one tick, and stand still then."""
+        self.held = True
+        self._tell("step")
+
+    def _tell(self, what: str) -> None:
+        now_ns = time.monotonic_ns()
+        for run in self.runs:
+            run.command(what, t_ns=now_ns)
 
     def close(self) -> None:
         """End everything. Safe to call twice."""

@@ -192,14 +192,14 @@ class LiveSource:
             return ""
         if what in ("restart", "next-seed"):
             return self._table.change(what) if self._side == 0 else ""
-        if self._run.over:
-            return "" if not self._heat.over else "the episode is over: restart, next seed, or quit"
+        if self._heat.over:
+            return "the episode is over: restart, next seed, or quit"
         if what == "pause":
-            self._run.command("resume" if self._paused else "pause")
-            self._paused = not self._paused
-            return "" if self._pace is not None or not self._paused else "pausing at the end of this tick; the run will not be comparable"
-        if what == "step":
-            self._run.command("step")
+            return self._pause(value)
+        if what == "step" and self._side == 0:
+            self._heat.step()
+            return ""
+        if self._run.over:
             return ""
         if what == "bookmark":
             self._run.command("bookmark", value)
@@ -208,11 +208,17 @@ class LiveSource:
             return self._change_pace(what, value)
         return ""
 
+    def _pause(self, value: str) -> str:
+        """All sides of a heat are told at one instant, whichever is asked first: one clock stands still, or none."""
+        self._paused = {"on": True, "off": False}.get(value, not self._paused)
+        self._heat.hold(self._paused)
+        return "" if self._pace is not None or not self._paused else "pausing at the end of this tick; the run will not be comparable"
+
     def _key(self, value: str) -> None:
-        """A key is `letter`, or `letter/1` from the second person's half of the keyboard."""
+        """A key is `letter`, or `letter/1` from the second person's half of the keyboard. It comes from the thread that reads the terminal, too."""
         letter, _, hand = value.partition("/")
         player = self._hands.get(int(hand or 0))
-        if player is not None and not self._run.over:
+        if player is not None:
             self._run.key(letter, player)
 
     def _change_pace(self, what: str, value: str) -> str:

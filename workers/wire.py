@@ -128,7 +128,7 @@ class Command(Control, frozen=True, tag="command"):
     player: int = 0
     """For a key: whose it is, where two play in one game."""
     t_ns: int = 0
-    """For a key: the absolute monotonic instant it was pressed."""
+    """The absolute monotonic instant it was asked for, or the key was pressed."""
 
 
 class Death(Control, frozen=True, tag="death"):

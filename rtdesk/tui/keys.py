@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABANDON", "COMMANDS", "FIND", "Command", "bindings", "foot_keys", "moves"]
+__all__ = ["ABANDON", "COMMANDS", "FIND", "Command", "bindings", "foot_keys", "hand_keys", "moves"]
 
 
 class Command(NamedTuple):
@@ -87,13 +87,17 @@ def moves(letters: tuple[str, ...], half: int | None = None) -> dict[str, str]:
     return found
 
 
+def hand_keys(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, int]]:
+    """Return (keys, letter, hand) of every move: hand 1 is the second person's half of the keyboard."""
+    halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
+    return [(keys, letter, half or 0) for half in halves for letter, keys in moves(human, half).items()]
+
+
 def bindings(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, str]]:
     """Return (keys, action, description) of everything that can be pressed; `people` is how many play, if anybody does."""
     found = [(command.playing if human else command.keys, command.action, command.help) for command in COMMANDS]
-    halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
-    for half in halves:
-        for letter, keys in moves(human, half).items():
-            found.append((keys, f"move('{letter}', {half})" if half else f"move('{letter}')", f"play {letter}"))
+    for keys, letter, hand in hand_keys(human, people):
+        found.append((keys, f"move('{letter}', {hand})" if hand else f"move('{letter}')", f"play {letter}"))
     if human:
         found += [("question_mark", "rules", "how this game is played"), ("enter,space", "begin", "start")]
         # When the game is over these letters are free, and the card that is shown then names them.

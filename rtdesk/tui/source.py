@@ -5,7 +5,7 @@ jump in a recording). The screen folds what it is given and knows nothing of pro
 
 `command(what, value)`, with the line it answers shown in the foot:
 
-    pause                  pause, or go on
+    pause     on, off      pause, or go on; with neither, whichever it is not
     step                   run to the end of one tick, then pause
     faster, slower         change the pace by a factor of two
     slow      down, up     slow motion: four times slower, down to a token a frame; and back

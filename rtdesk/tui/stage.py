@@ -74,5 +74,16 @@ class DeskScreen(Screen[Any]):
     def layout(self) -> TextualLayout:
         return _DESK_LAYOUT
 
+    def on_screen_suspend(self) -> None:
+        self._tell_app()
+
+    def on_screen_resume(self) -> None:
+        self._tell_app()
+
+    def _tell_app(self) -> None:
+        """A dialog has come before this screen, or has gone."""
+        app: Any = self.app
+        app.cover()
+
 
 _DESK_LAYOUT = _DeskLayout()

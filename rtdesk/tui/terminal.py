@@ -8,6 +8,7 @@
 * Stopped by somebody else (SIGSTOP) and let go on, the desk takes its terminal back. Textual would start a second time on top of
   itself, and take the raw line discipline for the one to restore.
 * The size is the terminal's own, whatever COLUMNS and LINES say.
+* An app with a `take_key` is offered every key in the thread that reads the terminal, before its event loop is: see `at_once`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from textual.keys import Keys
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.message import Message
 
 __all__ = ["desk_driver"]
 
@@ -73,6 +75,12 @@ def desk_driver() -> type[Driver] | None:
         def write(self, data: str) -> None:
             self.written += len(data)
             super().write(data)
+
+        def process_message(self, message: Message) -> None:
+            # In the thread that reads the terminal.
+            if isinstance(message, events.Key) and hasattr(self._app, "take_key") and self._app.take_key(message.key):
+                return
+            super().process_message(message)
 
         def _get_terminal_size(self) -> tuple[int, int]:
             try:

@@ -276,13 +276,16 @@ class LiveRun:
                 out.append(item)
         return out
 
-    def command(self, what: str, value: str = "") -> None:
-        """Ask the conductor for something: pause, resume, step, rate (ticks a second, or max), bookmark, quit."""
+    def command(self, what: str, value: str = "", *, t_ns: int | None = None) -> None:
+        """Ask the conductor for something: pause, resume, step, rate (ticks a second, or max), bookmark, quit.
+
+        `t_ns` is the absolute instant it is asked for, now unless given; what moves a clock has the same one on all sides of a match.
+        """
         self._quitting = self._quitting or what == "quit"
-        self._send(Command(what=what, value=value))
+        self._send(Command(what=what, value=value, t_ns=time.monotonic_ns() if t_ns is None else t_ns))
 
     def key(self, letter: str, player: int = 0) -> None:
-        """A person pressed a key, now."""
+        """A person pressed a key, now. From any thread."""
         self._send(Command(what="key", value=letter, player=player, t_ns=time.monotonic_ns()))
 
     def go(self, tick: int, t_ns: int = 0) -> None:
