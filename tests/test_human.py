@@ -140,9 +140,19 @@ def test_keys_pressed_while_somebody_is_waited_for_do_not_count() -> None:
     assert stands == [0, 1, 2, 3]
 
 
+def test_a_tick_that_ends_a_little_late_takes_keys_until_it_ends() -> None:
+    actions = Sitting(ticks=4, together=True).play([(0.51, "L"), (1.56, "R"), (2.1, "U")], word_s={0: 0.52, 2: 1.64})
+    assert letters(actions) == "L--U"
+
+
 def test_a_key_pressed_in_the_moment_between_two_ticks_counts_for_the_next() -> None:
-    actions = Sitting(ticks=4, together=True).play([(0.51, "L")], word_s={0: 0.52})
-    assert letters(actions) == "-L--"
+    hands = Hands((0,), "UDLR")
+    hands.begin(BEGIN)
+    hands.end(BEGIN + SECOND)
+    late = Command(what="key", value="U", t_ns=BEGIN + SECOND + 1_000_000)
+    assert not hands.press(late, until_ns=BEGIN + SECOND)
+    assert hands.begin(BEGIN + SECOND + 2_000_000) == [late]
+    assert hands.key(0) == "U"
 
 
 def test_keys_pressed_before_the_game_began_do_not_count() -> None:

@@ -20,7 +20,7 @@ from workers.budget import DynamicBudget
 from workers.cast import Cast
 from workers.config import Config
 from workers.hands import Hands
-from workers.pace import Tempo
+from workers.pace import KEEP_NS, Tempo
 from workers.rings import KIND_CHUNK, KIND_EVENT, Frame
 from workers.seats import Seats
 from workers.wire import START, Close, Command, Control, Death, Emitter, Go, GoAhead, Grant, Mark, Ready, Stand, read_control, read_event
@@ -175,7 +175,7 @@ class Conductor:
     def _on_command(self, command: Command) -> None:
         what, value = command.what, command.value
         if what == "key":
-            if self._hands.press(command, until_ns=self._until_ns):
+            if self._hands.press(command, until_ns=self._until_ns + KEEP_NS):
                 self._on_key(command)
             return
         if what == "quit":
@@ -183,7 +183,7 @@ class Conductor:
         elif what == "bookmark":
             self._event(ev.Bookmark(tick=self.tick, note=value))
             return
-        elif not self._tempo.take(what, value, self._now(), upto=self._until):
+        elif not self._tempo.take(what, value, max(command.t_ns, self._emit.epoch_ns) if command.t_ns else self._now(), upto=self._until):
             return
         else:
             self._send_pace()
@@ -194,7 +194,7 @@ class Conductor:
 
     @property
     def _until_ns(self) -> float:
-        """The last instant of the tick under way, absolute; infinity where nothing is paced."""
+        """The instant the tick under way is due to end, absolute; infinity where nothing is paced."""
         if self._wall:
             return self._wall_begin + self._emit.epoch_ns
         return self._tempo.due_ns(self._until) if self._tempo.paced else math.inf
@@ -263,11 +263,13 @@ class Conductor:
     def _between(self) -> Iterator[Want]:
         """Between two ticks: pauses that take effect here, and children that are being restarted."""
         yield Want("tick")
-        if self._tempo.tick_over(self._now(), at=self.at):
+        if self._tempo.tick_over(round(self._until_ns) if self._wall else self._now(), at=self.at):
             self._event(ev.Control(tick=self.tick, what="pause"))
         if self._wall:
             if self._tempo.paused:
                 yield Want("resume")
+                if self.quit is None:
+                    self.stood_still("paused", self._tempo.stood_ns)
         elif self.seats.missing:
             yield Want("ready")
 

@@ -1,8 +1,9 @@
 """The keys of the people who play: at most one key a player is in force, the last pressed wins, and nothing queues.
 
 A terminal tells of no key's release, and a key held down is many presses: so a key counts for the tick it was pressed in and
-for no other. What is pressed after a tick's last instant and before the next begins counts for the next, unless time stood still
-in between because somebody was waited for: those keys were pressed at a board that held.
+for no other. A tick that ends a little later than it is due, because a process was slow to wake, takes keys until it ends: nobody can see
+that it was due. What is pressed after its end and before the next begins counts for the next, unless time stood still in between because
+somebody was waited for: those keys were pressed at a board that held.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Hands:
         return self._keys.get(player, "")
 
     def press(self, key: Command, *, until_ns: float) -> bool:
-        """Take a key; `until_ns` is the last instant of the tick under way. Returns whether another key is in force now."""
+        """Take a key; `until_ns` is the last instant at which the tick under way takes one. Returns whether another key is in force now."""
         if key.player not in self._keys or key.value not in self._letters:
             return False
         if not self._open or key.t_ns > until_ns:
@@ -50,6 +51,6 @@ class Hands:
         return [key for key in early if self.press(key, until_ns=math.inf)]
 
     def end(self, until_ns: float) -> None:
-        """The tick is over, whose last instant was `until_ns`: no key is in force any more."""
+        """The tick is over, which was due to end at `until_ns`: no key is in force any more."""
         self._open, self._ended_ns = False, until_ns
         self._keys = dict.fromkeys(self._keys, "")

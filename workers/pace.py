@@ -52,15 +52,28 @@ class Tempo:
     """Pause, single step and speed of one run. `rate` is in tokens a second, infinity for unpaced.
 
     In token time a change takes effect at once. Single step, and in wall time a pause, take effect at the tick's end.
+
+    Wall time that stands still does so from a deadline to the instant of the wish to go on, never by when either was noticed: the sides of
+    a match, which are told the same instants, move their deadlines by the same time. A wish may reach one side before a deadline and the
+    other after it, so `notice_ns` has to lie between a wish and the deadline it takes effect at; `tick_ns` is the time between deadlines. A run by itself
+    needs neither.
     """
 
-    def __init__(self, rate: float, *, tick_tokens: int | None) -> None:
+    def __init__(self, rate: float, *, tick_tokens: int | None, tick_ns: int = 0, notice_ns: int = 0) -> None:
         self._rate = rate
+        self._tick_ns, self._notice_ns = tick_ns, notice_ns
+        # The earliest deadline a pause takes effect at; the one it did take effect at; the end of the last pause.
+        self._pause_from = self._stands_from = self._goes_from = 0
         # None: wall time, which has no pace to change.
         self._tick_tokens = tick_tokens
         self._pacer = None if math.isinf(rate) else Pacer(rate=rate)
         self._pause_after = False
         self.paused = False
+
+    @property
+    def stood_ns(self) -> int:
+        """For how long wall time stood still in the pause that has just ended."""
+        return max(0, self._goes_from - self._stands_from)
 
     @property
     def paced(self) -> bool:
@@ -82,10 +95,10 @@ class Tempo:
         return None if pacer is None else Pace(at=pacer.at, t_ns=pacer.t_ns, rate=pacer.rate)
 
     def take(self, what: str, value: str, now_ns: int, *, upto: int) -> bool:
-        """Do what a person asked for; returns whether it took effect now. `upto` is the end of the tick under way."""
+        """Do what a person asked for at `now_ns`; returns whether it took effect now. `upto` is the end of the tick under way."""
         wall = self._tick_tokens is None
         if what == "pause" and wall:
-            self._pause_after = not self.paused
+            self._pause_after, self._pause_from = not self.paused, now_ns + self._notice_ns
             return False
         if what == "pause" and not self.paused:
             self.paused, self._pause_after = True, False
@@ -94,22 +107,32 @@ class Tempo:
         if what == "resume":
             was, self.paused, self._pause_after = self.paused, False, False
             if was:
-                self._change(now_ns, self._rate, upto)
+                self._go_on(now_ns, upto)
             return was
         if what == "step":
             was, self.paused, self._pause_after = self.paused, False, True
+            # From a pause it is the tick to come, whenever that ends.
+            self._pause_from = 0 if was else now_ns + self._notice_ns
             if was:
-                self._change(now_ns, self._rate, upto)
+                self._go_on(now_ns, upto)
             return True
         return what == "rate" and not wall and self._set_rate(value, now_ns, upto)
 
     def tick_over(self, now_ns: int, *, at: int) -> bool:
-        """A tick ends at `at`; returns whether a pause begins with it."""
-        if not self._pause_after:
+        """A tick ends at `at`, in wall time at the deadline `now_ns`; returns whether a pause begins with it."""
+        wall = self._tick_tokens is None
+        if not self._pause_after or (wall and now_ns < self._pause_from):
             return False
         self._pause_after, self.paused = False, True
+        # Whoever learned of it ticks too late stands still since the deadline it was meant for all the same.
+        missed = (now_ns - self._pause_from) // self._tick_ns if self._tick_ns and self._pause_from else 0
+        self._stands_from = now_ns - missed * self._tick_ns
         self._change(now_ns, 0.0, at)
         return True
+
+    def _go_on(self, now_ns: int, upto: int) -> None:
+        self._goes_from = now_ns
+        self._change(now_ns, self._rate, upto)
 
     def _set_rate(self, value: str, now_ns: int, upto: int) -> bool:
         """`max`, or ticks a second. What is no rate changes nothing."""

@@ -23,6 +23,8 @@ RECORDER_S = 2.0
 """Real seconds the conductor waits for a recorder that is more than half a ring behind, in token time."""
 LID_S = 2.0
 """Wall time: a process stopped for longer than this (and two ticks) is paused and marked, not fast-forwarded."""
+NOTICE_NS = 100_000_000
+"""Wall time, in a match: so long before a deadline a wish to pause must have been told, so that it reaches all sides before that deadline."""
 BELL_S = 0.0015
 """A wait on a bell is counted in whole milliseconds and ends up to one late; so much before an instant it gives way to a sleep."""
 
@@ -69,7 +71,12 @@ class Driver:
         self._emitter.epoch_ns = epoch_ns
         meas = {**self._child.header.meas, "epoch_ns": self._emitter.epoch_ns}
         header = msgspec.structs.replace(self._child.header, meas=meas)
-        tempo = Tempo(rate_of(self._config), tick_tokens=self._config.tick_budget_tokens)
+        tempo = Tempo(
+            rate_of(self._config),
+            tick_tokens=self._config.tick_budget_tokens,
+            tick_ns=round((self._config.tick_budget_s or 0) * 1e9) if self._child.together else 0,
+            notice_ns=NOTICE_NS if self._child.together else 0,
+        )
         conductor = Conductor(
             self._cast, self._game, self._emitter, header=header, tempo=tempo, together=self._child.together, beat=self._child.beat
         )
@@ -126,8 +133,6 @@ class Driver:
                 self._go(conductor)
         if want.kind == "tick":
             self._hold_for_recorder(conductor)
-        elif want.kind == "resume" and conductor.quit is None:
-            conductor.stood_still("paused", now - began)
         elif want.kind == "due" and not want.upto:
             self._check_lid(conductor, now - want.due_ns)
 
@@ -154,8 +159,13 @@ class Driver:
     def _check_lid(self, conductor: Conductor, late_ns: int) -> None:
         """A machine that slept is not made to hurry: the ticks to come move, and the log says so."""
         assert self._config.tick_budget_s is not None
-        if late_ns > max(LID_S, 2 * self._config.tick_budget_s) * 1e9:
-            conductor.stood_still("stood still", late_ns)
+        if late_ns <= max(LID_S, 2 * self._config.tick_budget_s) * 1e9:
+            return
+        if self._child.together:
+            # In whole ticks: the sides wake one after the other, and their deadlines are to stay the same instants.
+            tick_ns = round(self._config.tick_budget_s * 1e9)
+            late_ns = -(-late_ns // tick_ns) * tick_ns
+        conductor.stood_still("stood still", late_ns)
 
     def _hold_for_recorder(self, conductor: Conductor) -> None:
         """In token time the game does not run away from its recorder; nor does it wait for one for ever."""
