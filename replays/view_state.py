@@ -213,7 +213,8 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     @property
     def player(self) -> int:
         """For which player planner and reactor think; it is that one's plan and answer which are shown."""
-        return self.header.player if self.header is not None else 0
+        # A header comes from a file, and may name anybody.
+        return int(self.header is not None and self.header.player == 1)
 
     @property
     def thought(self) -> ActionNote | None:

@@ -35,6 +35,8 @@ class Overlay(NamedTuple):
     letter: str = ""
     voice: str = "reactor"
     """Whose letter it is."""
+    other: tuple[tuple[int, int], str, str] | None = None
+    """The same three (cell, letter, voice) of the other one of two players."""
 
 
 def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay, *, axes: bool = True) -> list[list[Run]]:
@@ -51,6 +53,9 @@ def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay
             painter.entity(entity)
     if overlay.arrow is not None:
         painter.arrow(*overlay.arrow, overlay.letter, overlay.voice, look)
+    if overlay.other is not None:
+        spot, letter, voice = overlay.other
+        painter.arrow(*spot, letter, voice, look)
     rows = painter.canvas.rows(look)
     return _with_axes(rows, board, cell, look) if axes else rows
 

@@ -99,8 +99,8 @@ def _paced_at(state: ViewState, view: View) -> float:
 
 def alarm(state: ViewState, share: float) -> bool:
     """Whether the tick before ended without an answer and that is still news. A person may well leave a tick to the default."""
-    last = state.last
-    if state.header is not None and state.header.agent == "human":
+    last = state.thought
+    if state.header is not None and state.header.thinker == "human":
         return False
     return last is not None and last.source == "default" and last.tick == state.tick - 1 and share < ALARM
 
@@ -157,7 +157,7 @@ def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, r
     scale = inner / span.total if span.total else 0.0
     up = look.signs.up
     out: list[tuple[str, Style, int]] = []
-    last = state.last
+    last = state.thought
     if last is not None and alarm(state, span.share):
         out.append((f"no answer in time: default {last.letter}, {why(last.reason)}", look.strong["default"], room))
         room += len(out[0][0]) + 2

@@ -19,6 +19,7 @@ from replays.streams import StreamState
 from replays.view_state import ViewState
 from rtdesk.tui.highlight import painted, spans
 from rtdesk.tui.looks import STRATEGY, Look
+from rtdesk.tui.pair import of_whom
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import Find, View
 from rtdesk.tui.wrap import Line, last_rows, rows_at
@@ -83,10 +84,10 @@ def _clock(state: ViewState, at: int | None, t_ns: int | None = None) -> str:
 
 
 def planner_head(state: ViewState, look: Look, width: int) -> Row:
-    stream = state.planner
+    stream, title = state.planner, of_whom(state) + "planner"
     count = f"{stream.tokens:>6,} tok" if width >= 44 else f"{stream.tokens:>6,}"
     if stream.generation < 0:
-        return rule(look, "planner", "planner", ("waiting for its first turn", "waiting"), count, width)
+        return rule(look, "planner", title, ("waiting for its first turn", "waiting"), count, width)
     turn, behind = stream.generation, max(0, state.tick - stream.generation)
     if stream.running:
         if behind == 0:
@@ -96,7 +97,7 @@ def planner_head(state: ViewState, look: Look, width: int) -> Row:
     else:
         done = {"stop": "done with", "cancelled": "dropped", "length": "cut at its limit on", "budget": "cut at its budget on"}.get(stream.finish or "stop", "failed on")
         notes = (f"{done} turn {turn}, idle until the next tick", f"{done} turn {turn}, idle", f"turn {turn}, idle")
-    return rule(look, "planner", "planner", notes, count, width)
+    return rule(look, "planner", title, notes, count, width)
 
 
 def _pin(look: Look, voice: str, word: str, runs: Sequence[Run], width: int, *, strong: bool = True) -> Row:
@@ -210,7 +211,7 @@ def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
     else:
         when = _clock(state, answer.at, answer.t_ns)
         notes = (f"answered at {when}", f"at {when}")
-    return rule(look, "reactor", "reactor", notes, count, width)
+    return rule(look, "reactor", of_whom(state) + "reactor", notes, count, width)
 
 
 def answer_row(state: ViewState, look: Look, width: int) -> Row:

@@ -8,11 +8,12 @@ from replays.view_state import ViewState
 from rtdesk.tui.cards import framed
 from rtdesk.tui.keys import moves
 from rtdesk.tui.looks import Look
+from rtdesk.tui.pair import sign_of
 from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import wrap
 
-__all__ = ["count_row", "partner_chip", "rules_card"]
+__all__ = ["count_row", "rules_card"]
 
 _NAMES = {"up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "Enter", "space": "Space", "full_stop": "."}
 _PLAIN = {"up": "up", "down": "down", "left": "left", "right": "right"}
@@ -25,29 +26,31 @@ def rules_card(state: ViewState, view: View, look: Look, width: int) -> list[Row
         return framed("how to play", [[("the game's rules are not known here", look.dim)]], look, width)
     body: list[list[Run]] = [[(line.text, look.bright)] for line in wrap(spec.summary, 0, len(spec.summary), width - 6)]
     body += [[(line, look.text)] for line in _rules(spec)]
-    if _partner(state) == "human":
-        body.append([("You play the partner of " + _agent(state) if view.status.people == 1 else "The second one plays the partner of the first.", look.text)])
+    body += [[(line.text, look.text)] for words in _whose(state, view) for line in wrap(words, 0, len(words), width - 6)]
     body.append([("The last key in a tick counts.", look.text), *_no_key(state, spec, look)])
     body += _key_rows(spec, look, width - 6, people=view.status.people)
     start = view.status.reading or view.status.count > 0
     return framed(f"how to play {spec.title}", body, look, width, foot="Enter or Space starts" if start else "Enter goes on", voice="person")
 
 
-def _partner(state: ViewState) -> str:
-    return str(state.header.options.get("partner") or "") if state.header is not None else ""
-
-
-def _agent(state: ViewState) -> str:
-    return one_line(state.header.agent, 30) if state.header is not None else "the agent"
-
-
-def partner_chip(state: ViewState, look: Look) -> list[Run]:
-    """Return what a person who plays the partner does: the key in force, else what was applied last; nothing where no person does."""
-    if _partner(state) != "human":
+def _whose(state: ViewState, view: View) -> list[str]:
+    """Say which of two players is the person's, and who the other one is."""
+    header = state.header
+    if header is None or "partner" not in header.options:
         return []
-    letter = state.partner_key or state.partner
-    style = look.chip["person"] if state.partner_key else look.dim
-    return [(" ", look.base), (f" {letter or look.signs.dot} ", style), (" you" if _agent(state) != "human" else " second", look.strong["person"]), (" ", look.base)]
+    mine, theirs = (f"{sign} on the board" if sign else word for sign, word in ((sign_of(view, 0), "the first player"), (sign_of(view, 1), "the second player")))
+    partner = one_line(str(header.options["partner"]), 30)
+    agent = one_line(header.agent, 30)
+    if agent == partner == "human":
+        return [f"The first one at the keyboard is {mine}, the second one is {theirs}."]
+    if partner == "human":
+        return [f"You are {theirs}, the partner of {agent}, who is {mine.removesuffix(' on the board')}."]
+    if agent != "human":
+        return []
+    if partner == "scripted":
+        return [f"You are {mine}."]
+    thinks = ", whose thoughts stand at the right" if state.player else ""
+    return [f"You are {mine}; {theirs.removesuffix(' on the board')} is {partner}{thinks}."]
 
 
 def _rules(spec: GameSpec) -> list[str]:

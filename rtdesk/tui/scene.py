@@ -19,8 +19,9 @@ from rtdesk.tui.history import event_rows, history_rows, plot_rows
 from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
+from rtdesk.tui.pair import beside_chip, defaults_words, last_rows, name_of, paired, playing, sign_of
 from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
-from rtdesk.tui.person import count_row, partner_chip
+from rtdesk.tui.person import count_row
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.timeline import on_timeline, timeline_rows
 from rtdesk.tui.views import View
@@ -63,7 +64,7 @@ def _what_runs(state: ViewState, look: Look, who: str, *, names: bool, brand: bo
     header = state.header
     if header is not None:
         level = (f"{one_line(header.load, 12)} {look.signs.dot} " if load else "") + (f"seed {header.seed}   " if seed else "  ")
-        runs += [(one_line(header.game, 30), look.bright), (f" {level}", look.dim), (who or one_line(header.agent, 30), look.bright)]
+        runs += [(one_line(header.game, 30), look.bright), (f" {level}", look.dim), (who or playing(state), look.bright)]
         if names:
             titles = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
             runs.append((" " + " + ".join(titles), look.dim))
@@ -181,8 +182,7 @@ def overlay(state: ViewState, view: View) -> Overlay:
     board = view.board
     if board is None:
         return Overlay()
-    me = next((entity for entity in reversed(board.entities) if entity.role == "player" and entity.kind != "body"), None)
-    here = (me.x, me.y) if me is not None else None
+    here = _stands(board, state.player)
     path: list[tuple[int, int]] = []
     best = state.pins.best
     holds = state.holds is not False
@@ -191,60 +191,73 @@ def overlay(state: ViewState, view: View) -> Overlay:
             cell = step.to or (step.start if step.turn > state.tick else None)
             if step.turn < state.tick or cell is None:
                 continue
-            spot = (here[0], cell[0]) if len(cell) == 1 else (cell[0], cell[1])
-            if spot != here and spot not in path:
-                path.append(spot)
-    arrow, letter, voice = None, "", "reactor"
-    answer = state.answer
+            there = (here[0], cell[0]) if len(cell) == 1 else (cell[0], cell[1])
+            if there != here and there not in path:
+                path.append(there)
     if state.steps > state.tick:
         # It has been applied: what was meant is now where things stand.
-        pass
-    elif answer is not None and answer.letter:
-        letter = answer.letter
-    elif state.key:
-        letter, voice = state.key, "person"
-    if letter in STEP and here is not None:
-        dx, dy = STEP[letter]
-        arrow = (here[0] + dx, here[1] + dy)
-    return Overlay(tuple(path[:10]), holds, arrow, letter, voice)
+        return Overlay(tuple(path[:10]), holds)
+    answer = state.answer
+    keys = (state.key, state.partner_key)
+    letter, voice = (answer.letter, "reactor") if answer is not None and answer.letter else (keys[state.player], "person")
+    arrow = _aim(board, state.player, letter)
+    beside = 1 - state.player
+    spot = _aim(board, beside, keys[beside])
+    return Overlay(tuple(path[:10]), holds, arrow, letter, voice, None if spot is None else (spot, keys[beside], "person"))
+
+
+def _stands(board: Board, player: int) -> tuple[int, int] | None:
+    role = ("player", "partner")[player]
+    found = next((entity for entity in reversed(board.entities) if entity.role == role and entity.kind != "body"), None)
+    return (found.x, found.y) if found is not None else None
+
+
+def _aim(board: Board, player: int, letter: str) -> tuple[int, int] | None:
+    """Return the cell a letter leads a player to, if it leads anywhere."""
+    here = _stands(board, player)
+    if here is None or letter not in STEP:
+        return None
+    dx, dy = STEP[letter]
+    return here[0] + dx, here[1] + dy
 
 
 def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
     if view.status.count:
         return count_row(view, look, width)
-    other = partner_chip(state, look)
-    if other:
-        return finish((*other, *_decided(state, view, look, width - columns(other))), width, look)
-    return _decided(state, view, look, width)
+    beside = beside_chip(state, view, look)
+    return finish((*beside, *_decided(state, view, look, width - columns(beside), beside=bool(beside))), width, look)
 
 
-def _decided(state: ViewState, view: View, look: Look, width: int) -> Row:
-    answer, last = state.answer, state.last
-    if state.key and state.steps <= state.tick and (last is None or last.tick < state.tick):
-        return finish(((" ", look.base), (f" {state.key} ", look.chip["person"]), (" you", look.strong["person"]), ("  in force", look.dim)), width, look)
+def _decided(state: ViewState, view: View, look: Look, width: int, *, beside: bool = False) -> Row:
+    """Return who decided for the player who is thought for, or for the only one there is; `beside` says that the other one's stands there, too."""
+    answer, last = state.answer, state.thought
+    sign = f" {sign_of(view, state.player)}".rstrip() if beside else ""
+
+    def row(letter: str, source: str, voice: str, notes: Sequence[str], *, loud: bool = False) -> Row:
+        # A note that does not fit is left out whole, where there is a shorter one or none at all.
+        used = len(f"  {letter}  {source}{sign}  ")
+        note = next((one for one in notes if used + len(one) <= width), "" if len(notes) > 1 or beside else notes[0])
+        runs: list[Run] = [(" ", look.base), (f" {letter} ", look.chip[voice]), (f" {source}", look.strong[voice] if voice else look.bright)]
+        return finish((*runs, (sign, look.dim), ("  " + note, look.voice["default"] if loud else look.dim)), width, look)
+
+    key = state.partner_key if state.player else state.key
+    if key and state.steps <= state.tick and (last is None or last.tick < state.tick):
+        return row(key, name_of(state, state.player) if paired(state) else "you", "person", ("in force",))
     span = window(state, view)
     if answer is not None and answer.letter and (last is None or last.tick < state.tick):
-        notes = {True: ("plan agrees", "as planned"), False: ("not the plan's", "off plan"), None: ("no plan line", "no plan") if _plans(state) else ("",)}[answer.agrees]
-        note = next((one for one in notes if len(f"  {answer.letter}  reactor  {one}") <= width), "")
-        return finish(((" ", look.base), (f" {answer.letter} ", look.chip["reactor"]), (" reactor", look.strong["reactor"]), ("  " + note, look.dim)), width, look)
+        notes = {True: ("plan agrees", "as planned"), False: ("not the plan's", "off plan"), None: ("no plan line", "no plan") if _plans(state) else ("", "")}
+        return row(answer.letter, "reactor", "reactor", notes[answer.agrees])
     if last is None:
-        return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (" nobody has acted yet", look.dim)), width, look)
-    voice = _VOICE.get(last.source, "")
-    person = state.header is not None and state.header.agent == "human"
+        words = " nobody has acted yet"
+        return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (words if len(words) + 4 <= width else " nobody yet", look.dim)), width, look)
     source = _SOURCE.get(last.source, last.source)
     if last.source == "default":
-        note = "no key" if person else why(last.reason)
-    else:
-        words = {True: ("plan agreed", "as planned"), False: (f"plan said {last.plan}", f"plan {last.plan}"), None: ("",)}[last.agrees]
-        note = next((one for one in words if len(f"  {last.letter}  {source}  {one}") <= width), "")
-    loud = alarm(state, span.share if span is not None else 0.0)
-    said = look.strong[voice] if voice else look.bright
-    return finish(
-        ((" ", look.base), (f" {last.letter} ", look.chip[voice]), (f" {source}", said), ("  " + note, look.voice["default"] if loud else look.dim)),
-        width,
-        look,
-    )
+        loud = alarm(state, span.share if span is not None else 0.0)
+        person = state.header is not None and state.header.thinker == "human"
+        return row(last.letter, source, "default", ("no key" if person else why(last.reason),), loud=loud)
+    said = {True: ("plan agreed", "as planned"), False: (f"plan said {last.plan}", f"plan {last.plan}"), None: ("", "")}
+    return row(last.letter, source, _VOICE.get(last.source, ""), said[last.agrees])
 
 
 def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
@@ -252,8 +265,11 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
         return [(f" {word} ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
 
     # What must be seen first; the game's own facts where they still fit.
-    known = [("score", f"{state.score:>4g}", ""), ("defaults", f"{state.defaults:>2}", "default" if state.defaults else "")]
-    known += [("late", f"{state.late:>2}", "default")] if state.late else []
+    known = [("score", f"{state.score:>4g}", "")]
+    word, figures = defaults_words(state, view, width - 12) if paired(state) else ("defaults", f"{state.defaults:>2}")
+    known += [(word, figures, "default" if state.defaults or state.partner_defaults else "")]
+    late = state.late + state.partner_late
+    known += [("late", f"{late:>2}", "default")] if late else []
     known += [("faults", f"{state.faults:>2}", "default")] if state.faults else []
     known += [(word, f"{value:>2}", "") for word, value in (view.board.status if view.board is not None else ()) if word != "turns left"]
     facts: list[Run] = []
@@ -261,7 +277,7 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
         more = pair(word, value, voice)
         if columns(facts) + columns(more) - 1 <= width:
             facts += more
-    rows = [finish(facts, width, look), _last(state, look, width)]
+    rows = [finish(facts, width, look), *last_rows(state, view, look, width)]
     if state.header is None or state.header.backends:
         rows += [_plan_age(state, look, width)] if _plans(state) else []
         rows.append(finish(_pace(state, look, width), width, look))
@@ -273,16 +289,6 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
 def _plans(state: ViewState) -> bool:
     """Whether somebody plans in this run."""
     return state.header is None or "planner" in state.header.backends
-
-
-def _last(state: ViewState, look: Look, width: int) -> Row:
-    count = min(16, max(4, (width - 8) // 2))
-    history = state.history
-    runs: list[Run] = [(" last   ", look.dim)]
-    for source, letter in list(zip(history.acted, history.letters))[-count:]:
-        voice = {"d": "default", "h": "person"}.get(source, "")
-        runs.append((f"{'!' if source == 'd' else letter} ", look.strong[voice] if voice else look.text))
-    return finish(runs, width, look)
 
 
 def _plan_age(state: ViewState, look: Look, width: int) -> Row:

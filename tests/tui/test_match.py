@@ -320,10 +320,10 @@ def test_the_row_of_who_decided_has_the_partner_as_well() -> None:
     key = ev.Control(tick=0, what="key", value="L", player=1)
     answer = ev.Answer(tick=0, stream="reactor", generation=0, mode="act", letters=["U"])
     row = _decided([header, begun, key, answer])
-    assert row.strip().startswith("L  you   U  reactor")
+    assert row.strip().startswith("L  you B   U  reactor A")
     done = [ev.Action(tick=0, letter="U", source="reactor"), ev.Action(tick=0, letter="L", source="human", player=1)]
     later = ev.Tick(tick=1, at=BUDGET, end_at=2 * BUDGET, view={}, text="")
-    assert _decided([header, begun, key, answer, *done, later]).strip().startswith("L  you   U  reactor")
+    assert _decided([header, begun, key, answer, *done, later]).strip().startswith("L  you B   U  reactor A")
 
 
 def _decided(events: list[ev.AnyEvent]) -> str:
