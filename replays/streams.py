@@ -54,31 +54,39 @@ class StreamState(msgspec.Struct, omit_defaults=True):
     generation: int = -1
     """Tick the running or last generation began on; -1 before the first."""
     running: bool = False
+    """Whether a generation has begun and not ended."""
     finish: str | None = None
     """How the last generation ended; None while it runs."""
     channel: str = ""
-    started_at: int | None = None
+    """Channel of the newest token: reasoning or content."""
     started_ns: int = 0
+    """When this generation began, in ns since the episode began, like the next two."""
     first_ns: int | None = None
+    """When its first token came; None before it has."""
     last_ns: int = 0
+    """When its newest token came."""
     at: int | None = None
-    """Instant of the last token."""
+    """Instant of the last token, in virtual tokens; None in wall time."""
     tokens: int = 0
     """Of this generation."""
     tick_tokens: int = 0
     """Released in this tick."""
     total_tokens: int = 0
     """Of the episode."""
-    estimated: bool = False
     ttft_s: float | None = None
+    """Seconds to this generation's first token, as far as they are known."""
     tpot_s: float | None = None
+    """Seconds a token of it took, likewise."""
     ends: list[tuple[int, int, str]] = []
     """(generation, tokens, finish) of the last generations that ended, at most 64, oldest first."""
     prompt: list[str | Part] = []
+    """What this generation was asked, as its start event has it."""
     segments: list[SegmentState] = []
     """Of this generation, at most 256."""
     borders: list[Border] = []
+    """Places in the tail where something changes, oldest first."""
     tail: str = ""
+    """The end of everything said, clean; what `pieces` holds comes behind it."""
     dropped: int = 0
     """Characters said before the tail begins."""
     pieces: list[str] = []
@@ -86,6 +94,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
     fresh: int = 0
     """Characters in `pieces`."""
     cleaner: list[int | str] = msgspec.field(default_factory=lambda: [0, "", 0])
+    """What the cleaner has to remember between two pieces of text."""
     _cleaner: Any = None
     """The running Cleaner; `cleaner` is its state at rest."""
 
@@ -111,7 +120,7 @@ class StreamState(msgspec.Struct, omit_defaults=True):
         if self.said and not self._ends_with_newline():
             self._append(0, "\n")
         self.generation, self.running, self.finish, self.channel = event.id, True, None, ""
-        self.started_at, self.started_ns, self.first_ns, self.last_ns = event.at, event.t_ns, None, event.t_ns
+        self.started_ns, self.first_ns, self.last_ns = event.t_ns, None, event.t_ns
         self.tokens, self.ttft_s, self.tpot_s = 0, None, None
         self.prompt = list(event.prompt)
         self.segments = []
@@ -120,7 +129,6 @@ class StreamState(msgspec.Struct, omit_defaults=True):
     def end(self, event: Generation) -> None:
         self._append(0, self._scrub().flush())
         self.running, self.finish = False, event.finish or "stop"
-        self.estimated = event.usage_tokens is None
         self.ttft_s = _number(event.meas.get("ttft_s"), self.ttft_s)
         self.tpot_s = _number(event.meas.get("tpot_s"), self.tpot_s)
         self.ends = [*self.ends, (event.id, event.clock_tokens or self.tokens, self.finish)][-64:]

@@ -58,7 +58,7 @@ class Signs:
     """The signs of a look: drawn ones, or ASCII where the terminal may draw them two cells wide."""
 
     __slots__ = (
-        "arrows", "ascii", "bar", "bars", "block", "bullet", "cursor", "dash", "diamond", "dot", "down", "ellipsis", "hollow", "line", "lower", "marks", "parts", "pause", "play", "shade", "slow", "thick", "up", "upper",
+        "arrows", "ascii", "bar", "bars", "block", "bullet", "cursor", "diamond", "dot", "down", "ellipsis", "hollow", "line", "lower", "marks", "parts", "pause", "play", "shade", "slow", "thick", "up", "upper",
         "wait",
     )  # fmt: skip
 
@@ -69,7 +69,6 @@ class Signs:
         self.bar = "|" if ascii else "▌"
         self.block = "#" if ascii else "█"
         self.shade = ":" if ascii else "▒"
-        self.dash = "-" if ascii else "─"
         self.dot = "." if ascii else "·"
         self.bullet = "*" if ascii else "●"
         self.diamond = "+" if ascii else "◆"

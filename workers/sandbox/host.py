@@ -89,7 +89,6 @@ class Program:
         self._wrapped = wrapped
         self._child: _Child | None = None
         self._loaded = False
-        self._told_to_load = False
 
     def start(self) -> None:
         """Start the process, without waiting for it, unless it is there already. A failure is told by the next call."""
@@ -100,7 +99,7 @@ class Program:
         except OSError:
             # No process or descriptor to be had just now: the call says so.
             self._child = None
-        self._loaded = self._told_to_load = False
+        self._loaded = False
 
     def load(self) -> Outcome:
         """Wait until the program has been read and its outermost lines have run."""

@@ -29,7 +29,6 @@ class Meter:
         self._last: float | None = None
         self._done: float | None = None
         self._gaps: list[float] = []
-        self._first_tokens = 0
         self.tokens = 0
         """Tokens of text that have arrived, by our own count."""
         self.attempts = 0
@@ -59,7 +58,7 @@ class Meter:
         """Text of `tokens` tokens has arrived."""
         now = self._clock()
         if self._first is None:
-            self._first, self._first_tokens = now, tokens
+            self._first = now
         elif self._last is not None and tokens and len(self._gaps) < _GAPS:
             # What comes in one read was made one after the other.
             self._gaps.append((now - self._last) / tokens)

@@ -50,8 +50,6 @@ class EventParser:
         self._name = b""
         self._data: list[bytes] = []
         self._data_size = 0
-        self.comments = 0
-        """Comment lines seen: a sign of life and nothing else."""
         self.strange = b""
         """The beginning of the first line that is no field of an event stream."""
 
@@ -116,9 +114,8 @@ class EventParser:
                     self._name = b""
             elif line.startswith(b"data:"):
                 self._on_data(line[6:] if line.startswith(b"data: ") else line[5:], events)
-            elif line.startswith(b":"):
-                self.comments += 1
-            else:
+            elif not line.startswith(b":"):
+                # A comment is a sign of life, and its bytes have been that already.
                 self._on_field(line)
         return events
 
