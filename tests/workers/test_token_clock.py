@@ -228,6 +228,13 @@ def test_reason_of_a_default_says_why(generation: dict[str, Any], reason: str | 
     assert sources(events) == [("default", reason, 0) if reason else ("reactor", None, 0)]
 
 
+@pytest.mark.parametrize(("finish", "why"), [("length", "truncated"), ("stop", "invalid")])
+def test_a_plan_that_cannot_be_read_was_cut_only_if_its_server_cut_it(finish: str, why: str) -> None:
+    events = play("planning", planner=[{"tokens": 100, "chunks": [["Turn 0: B, Tu", 5, "content"]], "finish": finish}], ticks=1)
+    [answer] = of(events, ev.Answer)
+    assert (answer.letters, answer.why) == (None, why)
+
+
 def test_answer_that_stands_before_the_cut_counts() -> None:
     events = play("agile", reactor=[{"chunks": [["\\boxed{B}", 10, "content"], [" so" * 5000, 5000, "content"]]}], reactive_budget=2048, ticks=1)
     assert sources(events) == [("reactor", None, 0)]
