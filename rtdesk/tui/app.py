@@ -411,6 +411,10 @@ class DeskApp(Actions, App[None]):
             return (rect, state.header is None, state.tick, view.status.play, view.status.rate, view.status.speed, view.status.count, view.jump, state.end is None)
         if part == "foot":
             return (rect, view.notice, view.keys)
+        if part == "rail":
+            # Tokens of this tick are counted on, but only where there is somebody who thinks.
+            counts = tuple((stream.total_tokens, stream.tick_tokens, stream.running) for stream in (state.planner, state.reactor))
+            return (rect, state.header is None, state.tick, state.noted, counts, state.tick_budget, state.reactive_budget)
         if part == "left":
             span = window(state, view)
             loud = alarm(state, span.share if span is not None else 0.0)

@@ -1,9 +1,10 @@
-"""Where the six parts of the screen stand, for every size. Pure.
+"""Where the parts of the screen stand, for every size. Pure.
 
     head      one row: what runs, which tick, how it runs
     left      board, who decided, facts (and score plot and event list where there is room)
     planner   heading rule, pinned lines, running tail
     reactor   the same
+    rail      beside the streams where the screen is wide: the thinkers' pace, their token use, the event list
     meter     the tick's budget, then the history
     foot      keys, or a notice
 """
@@ -14,10 +15,15 @@ from typing import NamedTuple
 
 __all__ = ["MINIMUM", "PARTS", "Layout", "Rect", "arrange", "largest_cell"]
 
-PARTS = ("head", "left", "planner", "reactor", "meter", "foot")
+PARTS = ("head", "left", "planner", "reactor", "rail", "meter", "foot")
 
 MINIMUM = (60, 20)
 """Columns and rows below which the screen shows one polite line instead."""
+
+RAIL = 48
+"""Columns of the rail."""
+READABLE = 80
+"""Columns the streams keep beside it: longer lines than some hundred are hard to read, shorter ones break every sentence."""
 
 SCALES = ((8, 4), (6, 3), (4, 2), (2, 1))
 """Columns and rows of a board cell, largest first; a terminal's cell is about twice as high as wide, so these are square."""
@@ -59,7 +65,8 @@ def arrange(width: int, height: int, columns: int = 8, rows: int = 8, *, planner
     cell, axes = _scale(width, body, columns, rows)
     left = max(columns * cell[0] + (3 if axes else 0) + 3, 27 if width >= 80 else 25, round(width * 0.26) if width >= 160 else 0)
     left = min(left, width - 33)
-    right = width - left
+    rail = RAIL if height >= 40 and width - left - RAIL >= READABLE else 0
+    right = width - left - rail
     parts = {
         "head": Rect(0, 0, width, 1),
         "left": Rect(0, 1, left, body),
@@ -71,6 +78,7 @@ def arrange(width: int, height: int, columns: int = 8, rows: int = 8, *, planner
         low = body if not planner else max(6, round(body * (0.4 if tall else 0.42)))
     parts["planner"] = Rect(left, 1, right, body - low)
     parts["reactor"] = Rect(left, 1 + body - low, right, low)
+    parts["rail"] = Rect(left + right, 1, rail, body) if rail else Rect(0, 0, 0, 0)
     return Layout(width, height, cell, axes, parts, history)
 
 

@@ -22,6 +22,7 @@ from rtdesk.tui.meter import alarm, meter_rows, window
 from rtdesk.tui.pair import beside_chip, defaults_words, last_rows, name_of, paired, playing, sign_of
 from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
 from rtdesk.tui.person import count_row
+from rtdesk.tui.rail import milliseconds, pace_table, rail
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
 from rtdesk.tui.timeline import on_timeline, timeline_rows
 from rtdesk.tui.views import View
@@ -125,7 +126,8 @@ def left(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     title = view.spec.title.lower() if view.spec is not None else "board"
     rows = [rule(look, "", "board" if view.spec is None else title, (), "", width)]
     rows += draw_game(state, view, look, layout, width)
-    facts = fact_rows(state, view, look, width)
+    railed = layout.parts["rail"].height > 0
+    facts = fact_rows(state, view, look, width, pace=0 if railed else rect.height - len(rows) - 4)
     decided = decided_row(state, view, look, width)
     room = rect.height - len(rows)
     if room > 1 + len(facts):
@@ -134,11 +136,11 @@ def left(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
     rows += facts[: max(0, rect.height - len(rows))]
     room = rect.height - len(rows)
     if room >= 9:
-        plot = min(9, max(5, room // 3))
+        plot = min(12, room - 2) if railed else min(9, max(5, room // 3))
         most = f"{view.spec.points_max:g} {view.spec.points_name} = 1.0" if view.spec is not None else ""
         rows += [blank(width, look), rule(look, "", "score", (), most, width), *plot_rows(state, view, look, width, plot)]
         room = rect.height - len(rows)
-    if room >= 4:
+    if room >= 4 and not railed:
         rows += [blank(width, look), rule(look, "", "events", (), "", width), *event_rows(state, look, width, room - 2)]
     return [(*row, (" ", look.base)) for row in _exact(rows, Rect(0, 0, width, rect.height), look)]
 
@@ -260,7 +262,9 @@ def _decided(state: ViewState, view: View, look: Look, width: int, *, beside: bo
     return row(last.letter, source, _VOICE.get(last.source, ""), said[last.agrees])
 
 
-def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
+def fact_rows(state: ViewState, view: View, look: Look, width: int, *, pace: int = 1) -> list[Row]:
+    """Return what is known in figures. `pace` is how many rows the thinkers' pace may take: with less than it needs for all of them, one tells the slow one's."""
+
     def pair(word: str, value: str, voice: str = "") -> list[Run]:
         return [(f" {word} ", look.dim), (value, look.strong[voice] if voice else look.bright), (" ", look.base)]
 
@@ -280,7 +284,11 @@ def fact_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
     rows = [finish(facts, width, look), *last_rows(state, view, look, width)]
     if state.header is None or state.header.backends:
         rows += [_plan_age(state, look, width)] if _plans(state) else []
-        rows.append(finish(_pace(state, look, width), width, look))
+        table = pace_table(state, look, width) if width >= 26 else []
+        if len(table) == 3 and pace >= 3:
+            rows += table
+        elif pace > 0:
+            rows.append(finish(_pace(state, look, width), width, look))
     if view.dropped:
         rows.append(finish(((f" slow terminal: {view.dropped} frames not drawn", look.dim),), width, look))
     return rows
@@ -311,15 +319,8 @@ def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
         tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
     wide = width >= 30
     if width < 26:
-        return [(" TPOT ", look.dim), (_ms(tpot), look.text)]
-    return [(" TPOT  " if wide else " TPOT ", look.dim), (_ms(tpot), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (_ms(ttft), look.text)]
-
-
-def _ms(seconds: float | None) -> str:
-    if seconds is None:
-        return "-".rjust(7)
-    value = seconds * 1000
-    return (f"{value:.2f} ms" if value < 10 else f"{value:.0f} ms" if value < 10_000 else f"{seconds:.1f} s").rjust(7)
+        return [(" TPOT ", look.dim), (milliseconds(tpot), look.text)]
+    return [(" TPOT  " if wide else " TPOT ", look.dim), (milliseconds(tpot), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (milliseconds(ttft), look.text)]
 
 
 def planner(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:
@@ -372,6 +373,7 @@ PART: dict[str, Callable[[ViewState, View, Look, Layout], list[Row]]] = {
     "left": left,
     "planner": planner,
     "reactor": reactor,
+    "rail": rail,
     "meter": meter,
     "foot": foot,
 }

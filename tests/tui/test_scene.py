@@ -196,12 +196,22 @@ def test_a_replays_timeline_shows_what_is_still_to_come() -> None:
 
 def test_at_200x60_there_are_a_score_plot_and_an_event_list() -> None:
     state, view = at(21, 0.5)
-    rows = text(state, view, layout_for((200, 60), view))["left"]
-    assert any("score ─" in row for row in rows)
+    parts = text(state, view, layout_for((200, 60), view))
+    assert any("score ─" in row for row in parts["left"])
+    assert any("plan went stale: at" in row for row in parts["rail"])
+    assert any("default S: answer cut off" in row for row in parts["rail"])
+    state, view = at(21, 0.5)
+    rows = text(state, view, layout_for((160, 60), view))["left"]
     assert any("plan went stale: at" in row for row in rows)
-    state, view = at(12, 0.5)
-    rows = text(state, view, layout_for((200, 60), view))["left"]
-    assert any("default S: answer cut off" in row for row in rows)
+
+
+def test_the_pace_of_both_thinkers_is_told_where_there_is_room() -> None:
+    for size, part, both in (((200, 60), "rail", True), ((120, 36), "left", True), ((80, 24), "left", True), ((80, 22), "left", False)):
+        state, view = at(21, 0.95)
+        rows = [row[:27] for row in text(state, view, layout_for(size, view))[part]]
+        for voice in ("planner", "reactor"):
+            assert any(row.strip().startswith(voice) and " ms" in row for row in rows) is both, size
+        assert any("TPOT" in row and "TTFT" in row for row in rows) is both or any(row.startswith(" TPOT") and " ms" in row for row in rows)
 
 
 def test_model_text_is_shown_verbatim_brackets_and_all() -> None:
