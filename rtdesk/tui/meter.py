@@ -113,10 +113,18 @@ def meter_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row
         word = "waiting for the first tick" if state.tick < 0 else "no budget: nobody thinks"
         return [head, finish(((look.signs.line * (width - 1), look.rule),), width, look), finish((("  " + word, look.dim),), width, look)]
     inner = width - 2
-    return [head, _bar(span, look, inner, width), _labels(state, span, look, inner, width)]
+    return [head, _bar(span, _whose(state), look, inner, width), _labels(state, span, look, inner, width)]
 
 
-def _bar(span: Window, look: Look, inner: int, width: int) -> Row:
+def _whose(state: ViewState) -> str:
+    """Return whose time drains before the reactor's does: nobody's in particular where no planner thinks."""
+    header = state.header
+    if header is None or header.backends:
+        return "planner"
+    return "person" if header.agent == "human" else ""
+
+
+def _bar(span: Window, voice: str, look: Look, inner: int, width: int) -> Row:
     signs = look.signs
     scale = inner / span.total if span.total else 0.0
     border = round(span.wakes * scale) if span.wakes is not None else inner
@@ -130,9 +138,9 @@ def _bar(span: Window, look: Look, inner: int, width: int) -> Row:
             # The border cell drains in eighths, so that slow motion moves and does not jump.
             part = signs.parts[int((spent - whole) * 8)]
             if part:
-                runs.append((part, look.paint("bg", "planner")))
+                runs.append((part, look.paint("bg", voice or "text")))
                 at += 1
-        runs.append((signs.block * max(0, border - at), look.voice["planner"]))
+        runs.append((signs.block * max(0, border - at), look.voice[voice]))
     runs.append((signs.shade * (inner - max(at, border)), look.voice["reactor"]))
     return finish(runs, width, look)
 
@@ -176,13 +184,13 @@ def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, r
         column = 1 + min(inner - 1, round(span.answered * scale))
         strong = look.strong["reactor"] if answer.letter else look.strong["default"]
         says = f"answers {answer.letter}" if answer.letter else "no answer"
-        start = max(end, column)
-        if start + len(says) + 2 <= width:
-            out.append((f"{up} {says}", strong, start))
+        if end <= column <= width - len(says) - 3:
+            out.append((f"{up} {says}", strong, column))
+        elif end <= column - len(says) - 1:
+            out.append((f"{says} {up}", strong, column - len(says) - 1))
         else:
-            start = max(end, column - len(says) - 1)
-            if start + len(says) + 2 <= width:
-                out.append((f"{says} {up}", strong, start))
-            else:
-                out.append((says, strong, max(end, width - len(says))))
+            # No room where it stands: an arrow elsewhere would point at another instant.
+            instant = f"{int(span.answered):,}" if span.unit == "tokens" else f"{span.answered:.2f} s"
+            full = f"{says} at {instant}"
+            out.append((full if end + len(full) < width else says, strong, end))
     return out

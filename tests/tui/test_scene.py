@@ -126,6 +126,31 @@ def test_the_meter_drains_and_names_the_instants() -> None:
     assert f"▲ answers {state.answer.letter}" in labels
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.75, 0.77, 0.9, 0.999])
+def test_an_arrow_below_the_meter_points_at_its_instant_or_is_not_there(size: tuple[int, int], share: float) -> None:
+    state, view = at(12, 1.0)
+    assert state.answer is not None
+    state.answer = msgspec.structs.replace(state.answer, at=state.start_at + round(share * BUDGET))
+    labels = text(state, view, layout_for(size, view))["meter"][2]
+    inner = size[0] - 2
+    assert f"answers {state.answer.letter}" in labels
+    marks = {1 + min(inner - 1, round(inner * one)) for one in (0.75, share)}
+    assert {column for column, sign in enumerate(labels) if sign == "▲"} <= marks
+    if size[0] > 60 and "▲ answers" not in labels and f"answers {state.answer.letter} ▲" not in labels:
+        assert f"answers {state.answer.letter} at {round(share * BUDGET):,}" in labels
+
+
+def test_a_persons_time_drains_in_the_persons_colour() -> None:
+    state, view = at(12, 0.2)
+    look = make_look("dark")
+    assert state.header is not None
+    for backends, agent, voice in (({}, "human", "person"), (state.header.backends, "agile", "planner"), ({}, "random", "")):
+        state.header = msgspec.structs.replace(state.header, backends=backends, agent=agent)
+        bar = scene(state, view, look, layout_for((120, 36), view))["meter"][1]
+        assert look.voice[voice] in [style for text, style in bar if "█" in text]
+
+
 def test_figures_do_not_move_the_row_when_they_grow() -> None:
     widths = set()
     for tick, share in ((1, 0.01), (1, 0.5), (9, 0.99)):
