@@ -14,6 +14,7 @@ from replays.reader import Replay
 from rtdesk.exports import Span
 from rtdesk.exports.frames import Film
 from rtdesk.tui.ink import sgr
+from rtdesk.tui.pair import playing
 from rtdesk.tui.runs import Row
 
 __all__ = ["cast_lines"]
@@ -28,7 +29,7 @@ def cast_lines(
     """Yield the lines of the film from the beginning of the first tick of `span` to the end of its last."""
     film = Film(recording, size=size, look=look, rate=rate)
     header = recording.header
-    title = one_line(f"rtdesk: {header.game} {header.load}, seed {header.seed}, {header.agent}", 200)
+    title = one_line(f"rtdesk: {header.game} {header.load}, seed {header.seed}, {playing(header)}", 200)
     told = {"version": 2, "width": size[0], "height": size[1], "title": title, "env": {"TERM": "xterm-256color"}}
     yield _line(told)
     shown: list[Row] = []

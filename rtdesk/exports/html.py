@@ -28,6 +28,7 @@ from rtdesk.exports import Span
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.looks import make_look
 from rtdesk.tui.meter import window
+from rtdesk.tui.pair import name_of, of_whom, paired, playing
 from rtdesk.tui.scene import overlay
 from rtdesk.tui.views import View
 
@@ -125,11 +126,12 @@ def page_data(recording: Replay, span: Span) -> dict[str, Any]:
     wall = header.clock == "wall"
     names = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
     return {
-        "title": one_line(f"{header.game} {header.load}, seed {header.seed}, {header.agent} - rtdesk", 160),
+        "title": one_line(f"{header.game} {header.load}, seed {header.seed}, {playing(state.header)} - rtdesk", 160),
         "game": one_line(header.game, 40),
         "load": one_line(header.load, 20),
         "seed": header.seed,
-        "agent": one_line(header.agent, 40),
+        "agent": playing(state.header),
+        "whose": of_whom(state),
         "thinkers": " + ".join(names),
         "unit": "s" if wall else "tokens",
         "budget": header.tick_budget_s if wall else header.tick_budget_tokens,
@@ -235,15 +237,25 @@ def _inside(share: float) -> float:
 
 def _done(events: Sequence[Any], state: ViewState, tick: int) -> dict[str, Any]:
     """Return what a tick came to."""
-    last = state.last if state.last is not None and state.last.tick == tick else None
+    last = state.thought if state.thought is not None and state.thought.tick == tick else None
     marks = state.history.marks
     mark = KIND.get(marks[tick : tick + 1], "") if tick >= 0 else ""
     return {
         "act": None if last is None else [last.letter, last.source, VOICE.get(last.source, ""), why(last.reason) if last.source == "default" else "", last.agrees],
+        "beside": _beside(state, tick),
         "score": state.score,
         "mark": mark,
         "notes": [[note.kind, note.text, note.voice] for note in state.notes[-16:] if note.tick == tick],
     }
+
+
+def _beside(state: ViewState, tick: int) -> list[str] | None:
+    """Return what the other one of two players did, for whom nobody thinks: name, letter, voice."""
+    other = state.last if state.player else state.partner_last
+    if not paired(state) or other is None or other.tick != tick:
+        return None
+    name = name_of(state, 1 - state.player)
+    return ["person" if name == "you" else name, other.letter, VOICE.get(other.source, "")]
 
 
 def _ground(boards: Sequence[Board | None]) -> list[Entity]:

@@ -31,7 +31,7 @@
     return { node: make("h2", { class: voice }, make("b", {}, title), note, make("span", { class: "line" }), count), note, count };
   };
   const pane = (voice) => {
-    const head = heading(voice, voice), pins = make("div", { class: `pins ${voice}` }), tail = make("div", { class: "tail", tabindex: "0", role: "log", "aria-live": "off", "aria-label": `${voice}'s text` });
+    const head = heading(voice, data.whose + voice), pins = make("div", { class: `pins ${voice}` }), tail = make("div", { class: "tail", tabindex: "0", role: "log", "aria-live": "off", "aria-label": `${voice}'s text` });
     return { node: make("section", { class: `pane ${voice}-pane` }, head.node, pins, tail), head, pins, tail };
   };
   const clock = make("span", { class: "clock" }), decided = make("div", { class: "decided" }), facts = make("p", { class: "facts" }), events = make("ol", { class: "events" });
@@ -215,6 +215,8 @@
     else if (answered) decided.replaceChildren(chip("reactor", tick.answer[0]), make("b", { class: "reactor" }, "reactor"), make("span", { class: "dim" }, { true: "  plan agrees", false: "  not the plan's" }[tick.answer[2]] || "  no plan line"));
     else if (acted) decided.replaceChildren(...said(acted, "last turn"));
     else decided.replaceChildren(make("span", { class: "dim" }, "nobody has acted yet"));
+    const beside = share >= 1 ? tick.beside : place > 0 ? ticks[place - 1].beside : null;
+    if (beside) decided.append(make("span", {}, "   "), chip(beside[2], beside[1]), make("b", { class: beside[2] }, beside[0]));
     const score = share >= 1 ? tick.score : tick.before;
     const defaults = ticks.slice(0, place).filter((one) => one.act && one.act[1] === "default").length;
     facts.replaceChildren(...[["score", figure(score)], ["defaults", defaults], ...tick.status].flatMap(([word, value]) => [make("span", {}, `${word} `, make("b", { class: word === "defaults" && value ? "default" : "" }, String(value)))]));

@@ -14,6 +14,7 @@ from replays.reader import Replay
 from rtdesk.exports.frames import Film
 from rtdesk.tui.ink import BLOCKS, GROUND, LINES, SHADES, Ink, Piece, pieces
 from rtdesk.tui.looks import Look
+from rtdesk.tui.pair import playing
 from rtdesk.tui.runs import Row
 
 __all__ = ["FONTS", "svg_at", "svg_of"]
@@ -30,7 +31,7 @@ def svg_at(recording: Replay, tick: int, share: float = 1.0, *, size: tuple[int,
     film = Film(recording, size=size, look=look)
     rows = film.at(tick, share)
     header = recording.header
-    title = f"rtdesk: {header.game} {header.load}, seed {header.seed}, {header.agent}, tick {tick}"
+    title = f"rtdesk: {header.game} {header.load}, seed {header.seed}, {playing(header)}, tick {tick}"
     return svg_of(rows, film.look, title=one_line(title, 200))
 
 

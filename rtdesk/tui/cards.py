@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from replays.clean import clean, one_line
+from replays.clean import clean
 from replays.view_state import ViewState
 from rtdesk.tui.keys import COMMANDS, FIND
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look
+from rtdesk.tui.pair import name_of, paired, playing
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule
 from rtdesk.tui.views import View
-from rtdesk.tui.wrap import fit, last_rows, rows_at
+from rtdesk.tui.wrap import clip, fit, last_rows, rows_at
 
 __all__ = ["DONE", "card_rect", "find_card", "framed", "help_card", "log_card", "result_card"]
 
@@ -104,7 +105,7 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
         body.append([(runs, look.dim)])
     body.append([])
     done = state.done_reason or "?"
-    who = "the agent" if header is None else "you" if header.agent == "human" else one_line(header.agent, 30)
+    who = f"{name_of(state, 0)} and {name_of(state, 1)}" if paired(state) else "you" if header is not None and header.agent == "human" else playing(state.header)
     ticks = totals.ticks if totals is not None else state.steps
     body.append([(f"{who} ", look.bright), (f"{DONE.get(done, done)} after {ticks} ticks", look.text)])
     body += _where_time_went(state, look, width - 4)
@@ -125,17 +126,23 @@ def _fitting(variants: Sequence[str], room: int) -> str:
     return next((one for one in variants if len(one) <= room), variants[-1])
 
 
-def _where_time_went(state: ViewState, look: Look, width: int) -> list[list[Run]]:
-    rows: list[list[Run]] = []
-    acted = state.history.acted
-    counts = [(voice, word, sum(acted.count(sign) for sign in signs)) for voice, word, signs in (("reactor", "reactor", "rf"), ("planner", "plan", "pgo"), ("person", "you", "h"), ("default", "default", "d"))]
-    runs: list[Run] = [("acted    ", look.dim)]
-    for voice, word, count in counts:
+def _acted(label: str, acted: str, late: int, look: Look, keys: str = "you") -> list[Run]:
+    """Say where one player's actions came from; `keys` is what a person's are called."""
+    runs: list[Run] = [(label, look.dim)]
+    for voice, word, signs in (("reactor", "reactor", "rf"), ("planner", "plan", "pgo"), ("person", keys, "h"), ("default", "default", "d")):
+        count = sum(acted.count(sign) for sign in signs)
         if count:
             runs += [(f"{word} {count}", look.strong[voice]), ("   ", look.base)]
-    if state.late:
-        runs.append((f"late {state.late}", look.strong["default"]))
-    rows.append(runs)
+    return [*runs, (f"late {late}", look.strong["default"])] if late else runs
+
+
+def _where_time_went(state: ViewState, look: Look, width: int) -> list[list[Run]]:
+    rows: list[list[Run]] = []
+    history = state.history
+    if paired(state):
+        rows += [_acted(f"{clip(name_of(state, player), 8, look.signs.ellipsis):<9}", acted, late, look, "keys") for player, acted, late in ((0, history.acted, state.late), (1, history.partner, state.partner_late))]
+    else:
+        rows.append(_acted("acted    ", history.acted, state.late, look))
     budget = (state.tick_budget or 0) * max(1, state.steps)
     if state.planner.total_tokens and not budget:
         rows.append([("planner  ", look.dim), (f"{state.planner.total_tokens:,} tokens", look.voice["planner"])])

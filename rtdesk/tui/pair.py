@@ -7,7 +7,8 @@ of the game's is part of the board, and nothing here speaks of it.
 from __future__ import annotations
 
 from replays.clean import one_line
-from replays.reduce import ViewState
+from replays.events import Episode
+from replays.view_state import ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
@@ -21,20 +22,20 @@ LABEL = 8
 
 def paired(state: ViewState) -> bool:
     """Whether there is a second player that is no script."""
-    return state.header is not None and state.header.options.get("partner") not in (None, "scripted")
+    return bool(_agents(state.header)[1])
 
 
-def _agents(state: ViewState) -> tuple[str, str]:
+def _agents(header: Episode | None) -> tuple[str, str]:
     """Names of the agents of both players; empty for a script, and before the header has come."""
-    header = state.header
     if header is None:
         return "", ""
-    return one_line(header.agent, 30), one_line(str(header.options.get("partner")), 30) if paired(state) else ""
+    partner = header.options.get("partner")
+    return one_line(header.agent, 30), "" if partner in (None, "scripted") else one_line(str(partner), 30)
 
 
-def playing(state: ViewState) -> str:
+def playing(header: Episode | None) -> str:
     """Who plays: the agent's name, and the partner's where that is no script; `the agent` before the header has come."""
-    first, second = _agents(state)
+    first, second = _agents(header)
     return f"{first} + {second}" if second else first or "the agent"
 
 
@@ -46,7 +47,7 @@ def sign_of(view: View, player: int) -> str:
 
 def name_of(state: ViewState, player: int) -> str:
     """What one of two players is called: `you`, `first` and `second` where two people play, else the agent's name."""
-    agents = _agents(state)
+    agents = _agents(state.header)
     if agents == ("human", "human"):
         return ("first", "second")[player]
     return "you" if agents[player] == "human" else agents[player] or _ROLES[player]
@@ -63,14 +64,14 @@ def beside_chip(state: ViewState, view: View, look: Look) -> list[Run]:
     Nothing where nobody sits beside the one who is thought for but a baseline or a script.
     """
     player = 0 if state.player else 1
-    if not paired(state) or (not state.player and _agents(state)[1] != "human"):
+    if not paired(state) or (not state.player and _agents(state.header)[1] != "human"):
         return []
     letter = (state.partner if player else state.last.letter if state.last is not None else "")
     key = state.partner_key if player else state.key
     style = look.chip["person"] if key else look.dim
     sign = sign_of(view, player)
     name = name_of(state, player)
-    voice = look.strong["person"] if _agents(state)[player] == "human" else look.bright
+    voice = look.strong["person"] if _agents(state.header)[player] == "human" else look.bright
     runs: list[Run] = [(" ", look.base), (f" {key or letter or look.signs.dot} ", style), (f" {name}", voice)]
     return [*runs, (f" {sign}" if sign else "", look.dim), (" ", look.base)]
 

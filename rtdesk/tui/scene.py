@@ -65,7 +65,7 @@ def _what_runs(state: ViewState, look: Look, who: str, *, names: bool, brand: bo
     header = state.header
     if header is not None:
         level = (f"{one_line(header.load, 12)} {look.signs.dot} " if load else "") + (f"seed {header.seed}   " if seed else "  ")
-        runs += [(one_line(header.game, 30), look.bright), (f" {level}", look.dim), (who or playing(state), look.bright)]
+        runs += [(one_line(header.game, 30), look.bright), (f" {level}", look.dim), (who or playing(state.header), look.bright)]
         if names:
             titles = dict.fromkeys(one_line(backend.title or backend.spec, 40) for role, backend in header.backends.items() if role != "controller")
             runs.append((" " + " + ".join(titles), look.dim))

@@ -17,11 +17,13 @@ from rtdesk.tui.history import Past, acted_runs, event_rows, past_of, score_runs
 from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import meter_rows
+from rtdesk.tui.pair import name_of, playing
 from rtdesk.tui.panes import answer_row, planner_head, planner_pins, tail_rows
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
 from rtdesk.tui.timeline import on_timeline, ruler_row
 from rtdesk.tui.views import View
+from rtdesk.tui.wrap import clip
 
 __all__ = ["COLUMNS", "MOST", "Side", "arrange_sides", "side_name", "sides_scene", "tail_size", "tail_voice"]
 
@@ -79,9 +81,10 @@ def side_name(side: Side, number: int, most: int = 60) -> str:
     if header is None:
         return f"side {number + 1}"
     if header.agent == "human" and side.view.status.human:
-        return "you" if side.view.status.people < 2 else ("first", "second")[min(number, 1)]
+        you = "you" if side.view.status.people < 2 else ("first", "second")[min(number, 1)]
+        return clip(f"{you} + {name_of(side.state, 1)}", most) if side.state.player else you
     fork = f" from {header.parent.tick}" if header.parent is not None else ""
-    return one_line(header.agent, max(4, min(24, most - len(fork)))) + fork
+    return one_line(playing(header), max(4, min(24, most - len(fork)))) + fork
 
 
 def _column(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -> list[Row]:

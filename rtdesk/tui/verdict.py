@@ -48,7 +48,7 @@ def _winner(sides: Sequence[Side], look: Look) -> list[Run]:
     name = side_name(first, ranked[0])
     spec = first.view.spec
     by = f"{ahead:g} {spec.points_name}" if spec is not None else f"{ahead:g}"
-    return [(f"{name} {'win' if name == 'you' else 'wins'}", look.bright), (f"   by {by}", look.text)]
+    return [(f"{name} {'win' if name.startswith('you') else 'wins'}", look.bright), (f"   by {by}", look.text)]
 
 
 def _line(side: Side, number: int, look: Look) -> list[Run]:
