@@ -7,8 +7,8 @@ else that is raised counts as kind `fault`. An empty chunk is a sign of life: it
 
 A backend may have more: `check(game, stream)`, asked before an episode, raises for what cannot work; `prepare()`, called in the
 process that thinks, loads what takes long; `idle_timeout_s` is set to the stall timeout; `continues` says that it can go on from `Request.prefix`; `hides`
-that its server charges for reasoning it does not show; `describe()["context_tokens"]` how much it can read. A stream may have `so_far()`: the meas
-of one that is cut.
+that its server charges for reasoning it does not show; `vary(sample)` makes its requests those of another sample;
+`describe()["context_tokens"]` says how much it can read. A stream may have `so_far()`: the meas of one that is cut.
 
 The one thing that surprises: the iterator runs in a thread of its own, read ahead, so it may block as it likes; a stream
 may have a `cancel()` that ends a blocking read, called from another thread. A backend that never blocks and thinks only

@@ -29,7 +29,7 @@ from workers.errors import WorkerError
 from workers.rings import Doorbell, RingReader, RingWriter, Wiring, wait_any
 from workers.wire import Emitter, Ready
 
-__all__ = ["DONE", "HELD_BACK", "TOLD", "WRITE_FAILED", "Child", "Orders", "Pipe", "main"]
+__all__ = ["DONE", "HELD_BACK", "TOLD", "WRITE_FAILED", "Child", "Orders", "Pipe", "follow_parent", "hush_terminal", "main"]
 
 log = logging.getLogger(__name__)
 
@@ -162,13 +162,8 @@ class Child:
 
 def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
     """Entry point of every child."""
-    os.dup2(pipe.fd, 1)
-    os.dup2(pipe.fd, 2)
-    os.close(pipe.fd)
-    for number in HELD_BACK:
-        signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
-    _follow_parent(orders)
+    hush_terminal(pipe)
+    follow_parent(orders.desk, kernel_watch=orders.kernel_watch)
     _start_log(queue)
     child = Child(wiring, orders)
 
@@ -193,8 +188,18 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
     os._exit(code)
 
 
-def _follow_parent(orders: Orders) -> None:
-    """See to it that this process ends with its parent, whatever it is doing."""
+def hush_terminal(pipe: Pipe) -> None:
+    """Write to the pipe instead of the terminal, and ignore what a terminal sends to everybody."""
+    os.dup2(pipe.fd, 1)
+    os.dup2(pipe.fd, 2)
+    os.close(pipe.fd)
+    for number in HELD_BACK:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_BACK)
+
+
+def follow_parent(parent_pid: int, *, kernel_watch: bool) -> None:
+    """See to it that this process ends with its parent, whatever it is doing; `kernel_watch` as in `Orders`."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         sentinel = parent.sentinel
@@ -209,10 +214,10 @@ def _follow_parent(orders: Orders) -> None:
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        if orders.kernel_watch:
+        if kernel_watch:
             # Also where the thread above never comes to run: in a loop of foreign code that keeps the interpreter's lock.
             libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != orders.desk:
+            if os.getppid() != parent_pid:
                 os._exit(0)
 
 

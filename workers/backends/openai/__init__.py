@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from replays import events as ev
 from workers.backends.base import Request
 from workers.backends.openai.profiles import hides_reasoning
@@ -74,6 +76,17 @@ class Backend:
             deterministic=False,
             params={"url": self.endpoint.shown, "profile": profile.name, **plain, **odd},
         )
+
+    def vary(self, sample: int) -> None:
+        """Make requests from here on those of another sample: with a seed of their own, which a server that knows none turns down once.
+
+        A seed that the configuration sets is where samples count from.
+        """
+        endpoint = self.endpoint
+        base = endpoint.parameters.get("seed")
+        seed = sample + (base if isinstance(base, int) else 0)
+        self.endpoint = msgspec.structs.replace(endpoint, parameters={**endpoint.parameters, "seed": seed})
+        self.info = msgspec.structs.replace(self.info, params={**self.info.params, "seed": seed})
 
     @property
     def continues(self) -> bool:

@@ -1,0 +1,168 @@
+"""The dask engine (extra `cluster`): the same episodes on workers of `distributed`, here or on other machines.
+
+Without an address it starts a scheduler and workers of its own, all of them on 127.0.0.1 and without a dashboard. Replays come back with the
+rows, so no disk has to be shared. The one thing that surprises: workers at an address run what is sent to them, and read games and agents
+from paths of their own; so paths must be whole there, and rtdesk has to be installed beside them in the same version.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import queue
+import signal
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from rtdesk.bench.episode import play
+from rtdesk.bench.folder import write_whole
+from rtdesk.bench.grid import Cell, Job
+from rtdesk.bench.rows import Row, failed
+from rtdesk.leave import Exit
+from workers.episode import rtdesk_version
+from workers.errors import ConfigError
+from workers.live.child import HELD_BACK
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+__all__ = ["DaskEngine", "check_dask"]
+
+REACHED_S = 10.0
+
+
+def check_dask(address: str, cells: Sequence[Cell], *, limited: bool) -> None:
+    """Raise ConfigError for what cannot be played there."""
+    if importlib.util.find_spec("distributed") is None:
+        raise ConfigError("engine dask needs distributed, which is not installed; pip install 'rtdesk[cluster]', or use --engine local")
+    if limited:
+        raise ConfigError("--time-limit is the local engine's: a worker of dask cannot be ended for one episode; leave it out")
+    if not address:
+        return
+    for cell in cells:
+        for name in (cell.game, cell.agent, *cell.thinkers.values()):
+            bare = name.partition("+")[0]
+            if bare.endswith(".py") and not os.path.isabs(bare):
+                raise ConfigError(f"{bare!r} is a path from here, and workers at {address} stand elsewhere; give it whole, and see that it is there")
+
+
+class DaskEngine:
+    """Plays on workers of dask. Raises Exit (1) if no scheduler or no worker of this version can be reached."""
+
+    def __init__(self, address: str, slots: int, *, folder: Path, asked: int | None = None) -> None:
+        import dask
+        from distributed import Client, LocalCluster
+
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        self._folder = folder
+        self._over: queue.SimpleQueue[tuple[Job, Future[Any]]] = queue.SimpleQueue()
+        self._cluster: Any = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+        # An episode that kills its worker has failed, and is not to kill the others; nothing but loopback is listened at.
+        own = {
+            "distributed.scheduler.allowed-failures": 0,
+            "distributed.admin.low-level-log-length": 0,
+            "distributed.comm.timeouts.connect": f"{REACHED_S:g}s",
+            "distributed.worker.daemon": True,
+        }
+        # The terminal's Ctrl-C is ours alone; what is started from here inherits the mask.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
+        try:
+            with dask.config.set(own):
+                if not address:
+                    self._scratch = tempfile.TemporaryDirectory(prefix="rtdesk-dask-")
+                    self._cluster = LocalCluster(
+                        n_workers=slots,
+                        threads_per_worker=1,
+                        processes=True,
+                        host="127.0.0.1",
+                        scheduler_port=0,
+                        dashboard_address=None,
+                        worker_dashboard_address=None,
+                        silence_logs=logging.CRITICAL,
+                        local_directory=self._scratch.name,
+                    )
+                self._client: Any = Client(self._cluster or address, timeout=f"{REACHED_S:g}s", set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            self.close()
+            raise Exit(1, f"no dask scheduler at {address or '127.0.0.1'}: {' '.join(str(error).split())[:200]}; is it running?") from None
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        try:
+            self.slots = self._look_at_workers(address, asked)
+        except BaseException:
+            self.close()
+            raise
+
+    def _look_at_workers(self, address: str, asked: int | None) -> int:
+        """Return how many episodes they can play at a time."""
+        if not address:
+            self._client.run(_hush)
+        try:
+            versions = self._client.run(rtdesk_version)
+        except ModuleNotFoundError as error:
+            raise Exit(1, f"the workers at {address} cannot import {error.name}; install rtdesk {rtdesk_version()} there") from None
+        if not versions:
+            raise Exit(1, f"the scheduler at {address} has no workers; start some with: dask worker {address}")
+        other = sorted({version for version in versions.values() if version != rtdesk_version()})
+        if other:
+            raise Exit(1, f"workers at {address} have rtdesk {other[0]}, and this is {rtdesk_version()}; install the same version there")
+        threads = sum(self._client.nthreads().values())
+        return threads if asked is None else min(asked, threads)
+
+    def start(self, job: Job) -> None:
+        future = self._client.submit(_play_far, job, key=f"{job.key}-{os.urandom(4).hex()}", pure=False, retries=0)
+        future.add_done_callback(lambda over: self._over.put((job, over)))
+
+    def wait(self, timeout: float) -> list[tuple[Job, Row]]:
+        try:
+            job, future = self._over.get(timeout=timeout)
+        except queue.Empty:
+            return []
+        out = [(job, self._row(job, future))]
+        while not self._over.empty():
+            job, future = self._over.get()
+            out.append((job, self._row(job, future)))
+        return out
+
+    def _row(self, job: Job, future: Future[Any]) -> Row:
+        if future.status != "finished":
+            error = future.exception() if future.status == "error" else None
+            why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}" if error is not None else f"the episode was {future.status}"
+            return failed(job.row, f"its worker failed: {why}")
+        row, replay = future.result()
+        future.release()
+        if row.replay is not None:
+            name = Path(row.replay).name
+            write_whole(self._folder / name, replay)
+            row = msgspec.structs.replace(row, replay=f"{self._folder.name}/{name}")
+        return row
+
+    def close(self) -> None:
+        """Let go of everything; workers of our own end."""
+        client = getattr(self, "_client", None)
+        for part in (client, self._cluster):
+            if part is not None:
+                part.close(timeout=5)
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+
+def _play_far(job: Job) -> tuple[Row, bytes]:
+    """Play an episode on a worker; return its row and its replay."""
+    with tempfile.TemporaryDirectory(prefix="rtdesk-bench-") as folder:
+        row = play(job, folder)
+        data = b"" if row.replay is None else (Path(folder) / Path(row.replay).name).read_bytes()
+    return row, data
+
+
+def _hush() -> None:
+    """A worker of our own: what a game prints goes nowhere near the object on stdout."""
+    sys.stdout.flush()
+    os.dup2(2, 1)

@@ -1,0 +1,152 @@
+"""A report in plain lines for a person: what there is, the scores, the tests, the tokens, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rtdesk.report.tables import ALL
+
+__all__ = ["lines"]
+
+MOST = 12
+"""Failures and gaps that are told one by one."""
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """Return the whole report."""
+    counts = found["episodes"]
+    planned = f" of {counts['planned']} planned" if counts["planned"] is not None else ""
+    out = [f"{found['folder']}: {counts['ok']} episodes{planned}, {counts['failed']} failed, {counts['missing']} missing; {found['thinkers']}"]
+    if found["scale"]:
+        scale = "; ".join(f"{game} {told['points_max']:g} {told['points_name']}" for game, told in found["scale"].items())
+        out.append(f"score = points / most, clipped to 0 and 1: {scale}")
+    out.append("[ ] 95 %: bootstrap over seeds, 20,000 draws, always the same; * all values equal, so the interval of a rate (Wilson) instead")
+    out += _scores(found["scores"])
+    out += _tests(found["tests"])
+    out += _tokens(found["tokens"])
+    out += _speed(found["speed"])
+    out += _cost(found)
+    out += _gaps(found)
+    out += [f"note: {note}" for note in found["notes"]]
+    out += [f"figure {path}" for path in found["plots"]]
+    return out
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> list[str]:
+    """Align columns; the first `left` to the left, the others to the right."""
+    widths = [max(len(line[place]) for line in (head, *rows)) for place in range(len(head))]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(cell.ljust(size) if place < left else cell.rjust(size) for place, (cell, size) in enumerate(zip(cells, widths))).rstrip()
+
+    return [line(head), *(line(row) for row in rows)]
+
+
+def _interval(figure: dict[str, Any], *, scale: float = 1.0, digits: int = 2) -> tuple[str, str]:
+    """A mean, and its interval."""
+    if figure["mean"] is None:
+        return "-", "-"
+    mean = f"{figure['mean'] * scale:.{digits}f}"
+    if figure["low"] is None:
+        return mean, "n/a"
+    star = "*" if figure["interval"] == "wilson" else ""
+    return mean, f"[{figure['low'] * scale:.{digits}f}, {figure['high'] * scale:.{digits}f}]{star}"
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def _scores(scores: Sequence[dict[str, Any]]) -> list[str]:
+    head = ("game", "load", "N_TE", "N_TR", "agent", "score", "95 %", "points", "defaults %", "95 %", "planner", "reactor", "n", "failed")
+    rows = []
+    for told in scores:
+        points = "-" if told.get("points") is None or told["points"]["mean"] is None else f"{told['points']['mean']:.1f}"
+        rows.append(
+            (
+                told["game"],
+                told["load"],
+                str(told["tick_budget"]),
+                str(told["reactive_budget"] or "-"),
+                told["agent"],
+                *_interval(told["score"]),
+                points,
+                *_interval(told["default_rate"], scale=100, digits=1),
+                _whole(told["planner_tokens"]),
+                _whole(told["reactor_tokens"]),
+                str(told["n"]),
+                str(told["failed"]),
+            )
+        )
+    out = ["", "scores; n seeds whose episodes differ, tokens an episode", *_table(head, rows, left=5)]
+    same = sum(told["identical"] for told in scores if told["game"] != ALL)
+    return [*out, f"{same} episodes are identical to another and do not count again"] if same else out
+
+
+def _tests(tests: Sequence[dict[str, Any]]) -> list[str]:
+    """Over all games where there are several; tests by game are in the data."""
+    wide = any(test["game"] == ALL for test in tests)
+    shown = [test for test in tests if not wide or test["game"] == ALL]
+    if not shown:
+        return []
+    head = ("game", "load", "N_TE", "agent", "against", "lead", "p", "Holm", "pairs")
+    rows = []
+    for test in shown:
+        name = [f"{test[side]} @{test[f'{side}_reactive_budget']}" if test["a"] == test["b"] else test[side] for side in ("a", "b")]
+        p = test["said"] if test["p"] is None else f"{test['p']:.4f}"
+        rows.append((test["game"], test["load"], str(test["tick_budget"]), *name, f"{test['lead']:+.2f}", p, "-" if test["p_holm"] is None else f"{test['p_holm']:.4f}", str(test["pairs"])))
+    return ["", "paired sign-flip tests over the same seeds; Holm: p corrected for all of its kind", *_table(head, rows, left=5)]
+
+
+def _tokens(tokens: Sequence[dict[str, Any]]) -> list[str]:
+    if not tokens:
+        return []
+    head = ("game", "agent", "plan p5", "p50", "p95", "most", "answer p50", "p90", "p95", "most", "cut %")
+    rows = []
+    for told in tokens:
+        plans, use = told["plans"], told["reactor"]
+        cells = [_whole(plans[name]) for name in ("p5", "p50", "p95", "max")] if plans else ["-"] * 4
+        cells += [_whole(use[name]) for name in ("p50", "p90", "p95", "most")] + [f"{100 * use['cut'] / use['streams']:.1f}"] if use else ["-"] * 5
+        rows.append((told["game"], told["agent"], *cells))
+    return ["", "tokens of a plan that ended by itself, and of an answer if nobody cut it", *_table(head, rows, left=2)]
+
+
+def _speed(speed: Sequence[dict[str, Any]]) -> list[str]:
+    if not speed:
+        return []
+    out = ["", "speed of models"]
+    for told in speed:
+        parts = [f"{told['streams']} streams, {told['attempts']} attempts, {told['throttled_s']:g} s throttled"]
+        for name, unit, label in (("ttft_s", 1.0, "TTFT"), ("tpot_s", 1000.0, "TPOT")):
+            if told[name]:
+                parts.append(f"{label} {told[name]['median'] * unit:.3g} {'s' if unit == 1.0 else 'ms'} (p90 {told[name]['p90'] * unit:.3g})")
+        for name, over in (("fit_episodes", "episodes"), ("fit_generations", "streams")):
+            if told[name]:
+                fit = told[name]
+                parts.append(f"T = {fit['alpha']:.4g} s/token N + {fit['beta']:.4g} s, R2 {fit['r2']:.3f}, over {over}")
+        out.append(f"{told['agent']} {told['role']}: {'; '.join(parts)}")
+    return out
+
+
+def _cost(found: dict[str, Any]) -> list[str]:
+    told = ", ".join(f"{role} {tokens['written']:,} written{', ' + format(tokens['read'], ',') + ' read' if tokens['read'] else ''}" for role, tokens in found["totals"].items())
+    cost = "" if found["cost"] is None else f"; cost at the prices given: {found['cost']:.2f}"
+    return ["", f"tokens in all: {told}{cost}"] if told else []
+
+
+def _gaps(found: dict[str, Any]) -> list[str]:
+    out = []
+    if found["failures"]:
+        out += ["", f"failed, {len(found['failures'])}:"]
+        for row in found["failures"][:MOST]:
+            out.append(f"  {row['game']} {row['load']} s{row['seed']} {row['agent']}: {row['fault']}")
+    if found["missing"]:
+        out += ["", f"missing, {found['episodes']['missing']} (the same rtdesk bench command goes on):"]
+        for gap in found["missing"][:MOST]:
+            seeds = " ".join(gap["episodes"][:8]) + (" ..." if len(gap["episodes"]) > 8 else "")
+            out.append(f"  {gap['game']} {gap['load']} {gap['tick_budget']}/{gap['reactive_budget'] or '-'} {gap['agent']}: {seeds}")
+    for name, shown in (("failures", found["failures"]), ("settings with gaps", found["missing"])):
+        if len(shown) > MOST:
+            out.append(f"  and {len(shown) - MOST} more {name}; --json has all")
+    return out
