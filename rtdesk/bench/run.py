@@ -240,14 +240,14 @@ def cost_of(tokens: dict[str, dict[str, int]], prices: Prices) -> float | None:
 def _result(settings: Settings, cells: Sequence[Cell], told: dict[str, Row], *, jobs: int, played: dict[str, Row], wall_s: float) -> dict[str, Any]:
     groups = []
     for cell in cells:
-        rows = [told[key] for key in cell.keys() if key in told]
+        rows = [told[key] for key in cell.episode_keys() if key in told]
         scores = [row.score for row in rows if row.score is not None]
         groups.append(
             {
                 **{name: getattr(cell, name) for name in ("game", "load", "agent", "tick_budget", "reactive_budget", "config", "seeds", "samples")},
                 "ok": len(scores),
                 "failed": sum(not row.ok for row in rows),
-                "missing": len(cell.keys()) - len(rows),
+                "missing": len(cell.episode_keys()) - len(rows),
                 "score": round(sum(scores) / len(scores), 6) if scores else None,
             }
         )

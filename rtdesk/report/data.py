@@ -100,12 +100,12 @@ def gather(folder: Path) -> Data:
         notes.append(f"{repeated} rows repeat an episode; one good row counts for each")
     groups = [_group(cell, accepted) for cell in cells]
     _name(groups, notes)
-    ours = {key for cell in cells for key in cell.keys()}
+    ours = {key for cell in cells for key in cell.episode_keys()}
     left_out = sum(key not in ours for key in accepted)
     if left_out:
         notes.append(f"{left_out} rows of other configurations (earlier versions, prompts or options) are left out")
     groups.sort(key=_order)
-    return Data(groups=groups, notes=notes, planned=sum(len(cell.keys()) for cell in cells), known_plan=known)
+    return Data(groups=groups, notes=notes, planned=sum(len(cell.episode_keys()) for cell in cells), known_plan=known)
 
 
 def _order(group: Group) -> tuple[Any, ...]:
@@ -115,13 +115,13 @@ def _order(group: Group) -> tuple[Any, ...]:
 
 
 def _group(cell: Cell, accepted: dict[str, Row]) -> Group:
-    there = [accepted[key] for key in cell.keys() if key in accepted]
+    there = [accepted[key] for key in cell.episode_keys() if key in accepted]
     return Group(
         cell=cell,
         agent=cell.agent,
         rows=sorted((row for row in there if row.ok and row.score is not None), key=lambda row: (row.seed, row.sample)),
         failures=[row for row in there if not row.ok or row.score is None],
-        missing=[key for key in cell.keys() if key not in accepted],
+        missing=[key for key in cell.episode_keys() if key not in accepted],
     )
 
 

@@ -22,6 +22,7 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 """Told apart by people who see few colours; markers differ as well. Source: Okabe and Ito, 2008."""
 MARKERS = "osD^vPX"
 MOST_LABELS = 14
+SHORT = {"tick_budget": "N_TE ", "reactive_budget": "N_TR "}
 
 
 def check_installed() -> None:
@@ -56,7 +57,8 @@ def _figures(found: dict[str, Any]) -> list[tuple[str, Any]]:
         ("score-over-load", _curves(scores, along="load", fixed=("tick_budget", "reactive_budget"), axis="cognitive load")),
         ("score-over-pressure", _curves(scores, along="tick_budget", fixed=("load",), axis="tick budget N_TE, tokens (less is more pressure)")),
         ("score-over-ntr", _curves([told for told in scores if told["reactive_budget"]], along="reactive_budget", fixed=("load", "tick_budget"), axis="reactive budget N_TR, tokens")),
-        ("tokens", _token_curves(found["tokens"])),
+        ("tokens-of-answers", _token_curves(found["tokens"], "reactor", "answer")),
+        ("tokens-of-plans", _token_curves(found["tokens"], "plans", "plan")),
     ]
     return [(name, figure) for name, figure in figures if figure is not None]
 
@@ -87,7 +89,7 @@ def _curves(scores: Sequence[dict[str, Any]], *, along: str, fixed: Sequence[str
         return None
     figure, axes = _panels(games)
     who_all = sorted({who for game in games for who in keep[game]}, key=str)
-    varies = [place for place in range(len(fixed)) if len({who[place + 1] for who in who_all}) > 1]
+    varies = [place for place in range(len(fixed)) if len({who[place + 1] for who in who_all} - {None}) > 1]
     places: list[Any] = sorted({told[along] for game in games for members in keep[game].values() for told in members}, key=_rank(along))
     for panel, game in zip(axes, games):
         for number, who in enumerate(who_all):
@@ -101,7 +103,7 @@ def _curves(scores: Sequence[dict[str, Any]], *, along: str, fixed: Sequence[str
             known = [told["score"] for told in members]
             below = [0.0 if told["low"] is None else max(0.0, told["mean"] - told["low"]) for told in known]
             above = [0.0 if told["high"] is None else max(0.0, told["high"] - told["mean"]) for told in known]
-            label = " ".join([who[0], *(f"{fixed[place].replace('_budget', '')} {who[place + 1] or '-'}" for place in varies)])
+            label = " ".join([who[0], *(f"{SHORT.get(fixed[place], '')}{who[place + 1]}" for place in varies if who[place + 1] is not None)])
             look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], "capsize": 3, "linewidth": 1.6, "markersize": 5}
             panel.errorbar(xs, ys, yerr=[below, above], label=label, **look)
         panel.set_xticks(range(len(places)), [str(place) for place in places])
@@ -129,9 +131,9 @@ def _one_each(members: Sequence[dict[str, Any]], along: str) -> list[dict[str, A
     return list(best.values())
 
 
-def _token_curves(tokens: Sequence[dict[str, Any]]) -> Any:
-    """The share of reactor streams that need no more than so many tokens, a panel a game; None without any."""
-    told = [one for one in tokens if one["reactor"] is not None and len(one["reactor"]["cdf"]) > 1]
+def _token_curves(tokens: Sequence[dict[str, Any]], kind: str, word: str) -> Any:
+    """The share of streams of a kind that need no more than so many tokens, a panel a game; None without any."""
+    told = [one for one in tokens if one[kind] is not None and len(one[kind]["cdf"]) > 1]
     games = list(dict.fromkeys(one["game"] for one in told if one["game"] != ALL))
     if not games:
         return None
@@ -139,12 +141,12 @@ def _token_curves(tokens: Sequence[dict[str, Any]]) -> Any:
     agents = sorted({one["agent"] for one in told})
     for panel, game in zip(axes, games):
         for one in (one for one in told if one["game"] == game):
-            xs, ys = zip(*one["reactor"]["cdf"])
+            xs, ys = zip(*one[kind]["cdf"])
             number = agents.index(one["agent"])
             panel.step([xs[0], *xs], [0.0, *ys], where="post", label=one["agent"], color=COLOURS[number % len(COLOURS)], linewidth=1.6)
-        panel.set_xlabel("tokens of an answer")
+        panel.set_xlabel(f"tokens of {'an' if word[0] in 'aeiou' else 'a'} {word}")
         panel.set_ylim(0, 1.02)
-    axes[0].set_ylabel("share of answers that need no more")
+    axes[0].set_ylabel(f"share of {word}s that need no more")
     _legend(figure, axes)
     return figure
 

@@ -189,7 +189,8 @@ def token_tables(data: Data) -> list[dict[str, Any]]:
         plans = [tokens for row in rows for tokens in row.plan_lengths]
         use = natural_use([(tokens, cut) for row in rows for lengths, cut in ((row.reactor_lengths, False), (row.reactor_cut, True)) for tokens in lengths])
         if plans or use:
-            out.append({"game": game, "agent": agent, "plans": {"streams": len(plans), **percentiles(plans)} if plans else None, "reactor": use})
+            told = natural_use([(tokens, False) for tokens in plans])
+            out.append({"game": game, "agent": agent, "plans": None if told is None else {**percentiles(plans), "streams": len(plans), "cdf": told["cdf"]}, "reactor": use})
     return out
 
 
