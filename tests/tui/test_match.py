@@ -340,3 +340,91 @@ def test_the_pace_has_its_keys_while_a_person_plays() -> None:
         assert source.asked == [("faster", ""), ("slower", "")] * 2
 
     drive([source], script)
+
+
+# What hides the board from a person's hands.
+
+
+def test_a_person_does_not_play_behind_the_command_palette() -> None:
+    source, other = Fake(EVENTS[:30], human=SNAKE, people=1), Fake(EVENTS[:30])
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert source.asked == other.asked == [("pause", "on")]
+        await pilot.press("up", "w")
+        assert step(app)
+        assert source.asked == [("pause", "on")]
+        await pilot.press("escape")
+        await pilot.pause()
+        assert source.asked == other.asked == [("pause", "on"), ("pause", "off")]
+        # A pause of one's own outlives it.
+        await pilot.press("f2")
+        source.asked.clear()
+        step(app)
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        assert source.asked == []
+
+    drive([source, other], script, (120, 36))
+
+
+def test_a_pause_chosen_in_the_palette_is_one_that_stays() -> None:
+    source = Fake(EVENTS[:30], human=SNAKE, people=1)
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        await pilot.press(*"pause, or")
+        # Its commands are searched in tasks of their own; this ends when they have.
+        for _ in range(400):
+            await pilot.pause(0.01)
+            if app.screen.query_one("CommandList").option_count:  # type: ignore[attr-defined]
+                break
+        await pilot.press("enter")
+        for _ in range(400):
+            await pilot.pause(0.01)
+            if len(app.screen_stack) == 1:
+                break
+        await pilot.pause()
+        assert source.status.play == "paused"
+        assert not app._covered
+
+    drive([source], script, (120, 36))
+
+
+def test_a_game_that_begins_behind_a_dialog_waits_for_it() -> None:
+    source = Fake(EVENTS[:1], human=SNAKE, people=1, play="waiting")
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert source.asked == []
+        source.status = msgspec.structs.replace(source.status, count=3)
+        step(app)
+        assert source.asked == [("read", "")]
+        source.status = msgspec.structs.replace(source.status, count=0)
+        assert "how to play" not in step(app)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert source.asked == [("read", ""), ("begin", "")]
+
+    drive([source], script)
+
+
+def test_behind_a_card_the_pause_key_says_how_it_goes_on() -> None:
+    source = Fake(EVENTS[:30], human=SNAKE, people=1)
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.press("f1", "f2", "f3")
+        assert "stays paused when this closes" in step(app)
+        await pilot.press("escape")
+        assert source.asked == [("pause", "")]
+        await pilot.press("f1", "f2")
+        assert "goes on when this closes" in step(app)
+        await pilot.press("escape")
+        assert source.asked == [("pause", ""), ("pause", "")]
+
+    drive([source], script)
