@@ -1,5 +1,7 @@
 """Replays for other programs: CSV with one row a tick, JSON Lines with one line an event.
 
+The table's last columns are those of the reference package's logs (`told`), so what reads those reads it as well.
+
 The one thing that surprises: NaN and infinity are no JSON, so JSON Lines has null for them; in CSV they stand as `nan`, `inf` and `-inf`.
 Map keys that are numbers become strings, and bytes become hex.
 """
@@ -18,6 +20,7 @@ from replays import events as ev
 from replays.info import strict
 from replays.payload import AnyRecorded, UnknownEvent
 from replays.reader import Replay
+from replays.told import TOLD, Told
 
 __all__ = ["COLUMNS", "csv_lines", "jsonl_lines"]
 
@@ -47,11 +50,13 @@ COLUMNS = (
     "bookmark",
     "partner_source",
     "partner_reason",
+    *TOLD,
 )
 """`action`, `source` and `reason` are the agent's, `partner_...` a second player's that is no script. `t_s` is seconds since the episode began, `at` and `end_at` virtual tokens; a cell is empty where the tick has no such thing."""
 
 # A terminal that is shown a JSON line acts on these (C1 is control like C0, bidi turns lines round); a JSON reader sees the same text.
 _CONTROL = re.compile("[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
+_ACTED_ON = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def csv_lines(replay: Replay) -> Iterator[str]:
@@ -61,12 +66,13 @@ def csv_lines(replay: Replay) -> Iterator[str]:
     for event in replay.annotations:
         if isinstance(event, ev.Bookmark):
             notes.setdefault(event.tick, []).append(event.note)
+    told = Told(replay)
     for tick in replay.ticks:
-        cells = _cells(tick, replay.events(tick), notes.get(tick, []))
+        cells = _cells(tick, replay.events(tick), notes.get(tick, []), told)
         yield _row(tuple(cells.get(name, "") for name in COLUMNS))
 
 
-def _cells(tick: int, events: tuple[AnyRecorded, ...], notes: list[str]) -> dict[str, Any]:
+def _cells(tick: int, events: tuple[AnyRecorded, ...], notes: list[str], told: Told) -> dict[str, Any]:
     cells: dict[str, Any] = {"tick": tick, "planner_tokens": 0, "reactor_tokens": 0, "controller_tokens": 0, "segments": 0, "faults": 0}
     notes = list(notes)
     for event in events:
@@ -97,7 +103,7 @@ def _cells(tick: int, events: tuple[AnyRecorded, ...], notes: list[str]) -> dict
         elif isinstance(event, ev.Bookmark):
             notes.append(event.note)
     cells["bookmark"] = " | ".join(notes)
-    return cells
+    return cells | told.cells(tick, events)
 
 
 def _row(cells: tuple[Any, ...]) -> str:
@@ -109,6 +115,9 @@ def _row(cells: tuple[Any, ...]) -> str:
 def _cell(value: Any) -> Any:
     if value is None:
         return ""
+    if isinstance(value, str):
+        # The table may be shown by a terminal, which acts on control characters; tab and line end are text.
+        value = _ACTED_ON.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", value)
     # A note that a spreadsheet would run as a formula is shown to it as text.
     if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")):
         return "'" + value

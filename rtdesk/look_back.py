@@ -1,11 +1,9 @@
-"""Looking back at a recording: the commands that say what is in a file, verify it, export it, compare it."""
+"""Looking back at a recording: the commands that say what is in a file, verify it, compare it."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from replays.compare import Missing, brief
@@ -14,7 +12,7 @@ from rtdesk.leave import Exit, complain
 if TYPE_CHECKING:
     from replays.diff import Comparison
 
-__all__ = ["answer", "diff", "export", "info", "verify"]
+__all__ = ["answer", "diff", "info", "verify"]
 
 
 def hush() -> None:
@@ -177,41 +175,6 @@ def _divergence(found: Any) -> dict[str, Any] | None:
 def _nothing(value: object) -> object:
     """What one side does not have is null in JSON."""
     return None if value is Missing else str(value)
-
-
-def export(file: str, *, kind: str, output: str | None) -> int:
-    from replays.export import csv_lines, jsonl_lines
-    from replays.reader import open_replay
-    from workers.plugins import unknown
-
-    makers = {"csv": csv_lines, "jsonl": jsonl_lines}
-    if kind not in makers:
-        raise unknown("export format", kind, list(makers))
-    with open_replay(file) as recording:
-        lines = makers[kind](recording)
-        if output is None:
-            write_lines(lines, sys.stdout.fileno())
-            return 0
-        try:
-            # A link planted at the output's name is not followed, and nothing is overwritten.
-            fd = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o644)
-        except OSError as error:
-            raise Exit(2, f"{output}: cannot be written ({error.strerror}); give a path that does not exist yet with -o OUT") from error
-        try:
-            write_lines(lines, fd)
-        except OSError as error:
-            raise Exit(1, f"{output}: {error.strerror}; what was written so far is there") from error
-        finally:
-            os.close(fd)
-    return 0
-
-
-def write_lines(lines: Iterable[str], fd: int) -> None:
-    """Write text to a descriptor as UTF-8, whatever the locale says."""
-    for line in lines:
-        data = memoryview((line if line.endswith("\n") else line + "\n").encode("utf-8", "surrogatepass"))
-        while data:
-            data = data[os.write(fd, data) :]
 
 
 def diff(first: str, second: str, *, as_json: bool) -> int:

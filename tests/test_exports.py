@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ import msgspec
 import pytest
 
 from replays import events as ev
+from replays.export import csv_lines
 from replays.reader import open_replay
 from replays.writer import ReplayWriter
 from rtdesk.cli import run
@@ -332,3 +336,43 @@ def test_a_recording_without_a_tick_has_nothing_to_draw(tmp_path: Path, capsys: 
     assert run(["info", str(tmp_path / "empty.rtr")]) == 0
     assert run(["verify", str(tmp_path / "empty.rtr")]) in (0, 1)
     assert run(["fork", str(tmp_path / "empty.rtr"), "--tick", "0", "--headless"]) == 2
+
+
+@pytest.mark.parametrize("agent", ["agile", "planning", "reactive"])
+def test_csv_has_the_columns_of_the_references_logs(tmp_path: Path, agent: str) -> None:
+    """What its notebooks read: board, action, reward, plan, and both models' prompts, responses and tokens."""
+    path = record(tmp_path / "a.rtr", agent=agent, ticks=8, tick_budget=8192, reactive_budget=2048 if agent == "agile" else None)
+    csv.field_size_limit(1 << 24)
+    with open_replay(path) as replay:
+        rows = list(csv.DictReader(io.StringIO("".join(csv_lines(replay)), newline="")))
+        events = [(tick, replay.events(tick)) for tick in replay.ticks]
+        totals = replay.end.totals
+    boards = [event.text for _, found in events for event in found if isinstance(event, ev.Tick)]
+    assert [row["render"] for row in rows] == boards
+    assert sum(float(row["reward"]) for row in rows) == totals.raw_score
+    assert sum(int(row["model1_token_num"] or 0) for row in rows) == totals.reactor_tokens
+    assert sum(int(row["model2_token_num"] or 0) for row in rows) == totals.planner_tokens
+    said = {stream: "".join(event.text for _, found in events for event in found if isinstance(event, ev.Token) and event.stream == stream) for stream in ("planner", "reactor")}
+    if agent == "planning":
+        assert {row["model1_prompt"] + row["model1_response"] + row["model1_token_num"] for row in rows} == {""}
+        planned = [row for row in rows if row["source"] == "plan"]
+        assert planned
+        assert all(row["plan"].startswith(row["action"]) for row in planned)
+    else:
+        assert [row["model1_response"].replace("<think>", "").replace("\n</think>\n", "") for row in rows if said["reactor"]] == [
+            "".join(event.text for event in found if isinstance(event, ev.Token) and event.stream == "reactor") for _, found in events
+        ]
+        assert all(board.rstrip("\n") in row["model1_prompt"] for board, row in zip(boards, rows))
+    if agent == "reactive":
+        assert {row["plan"] for row in rows} == {"N/A"}
+        assert {row["model2_prompt"] + row["model2_response"] + row["model2_token_num"] for row in rows} == {""}
+    else:
+        assert boards[0].rstrip("\n") in rows[0]["model2_prompt"]
+        # It grows until the planner begins anew.
+        for one, two in pairwise(rows):
+            assert two["model2_response"].startswith(one["model2_response"].split("\n</think>")[0]) or two["model2_prompt"]
+    if agent == "agile":
+        # The guidance is a piece of what the planner had said, and part of what was asked.
+        shown = [row for row in rows if row["plan"]]
+        assert shown
+        assert all(row["plan"] in row["model1_prompt"] and row["plan"][-60:] in said["planner"] for row in shown)

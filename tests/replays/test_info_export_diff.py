@@ -114,6 +114,15 @@ def test_csv_has_one_row_a_tick(tmp_path: Path, played: Played) -> None:
     assert rows[5]["bookmark"] == "'=1+1"
 
 
+def test_csv_shown_on_a_terminal_is_text(tmp_path: Path, played: Played) -> None:
+    note = "a\x1b[31mb\x07\rc\td\ne\x9b\u202ef é 日本"
+    path = write(tmp_path / "a.rtr", played)
+    annotate(path, [ev.Bookmark(tick=4, note=note)])
+    with open_replay(path) as replay:
+        rows = list(csv.DictReader(io.StringIO("".join(csv_lines(replay)), newline="")))
+    assert rows[4]["bookmark"].startswith("a␛[31mb␇␍c\td\ne��f é 日本")
+
+
 def test_json_lines_hold_every_event_and_give_it_back(tmp_path: Path, played: Played) -> None:
     path = write(tmp_path / "a.rtr", played)
     annotate(path, [ev.Bookmark(tick=4, note="x")])

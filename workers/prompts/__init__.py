@@ -11,11 +11,11 @@ placeholder that stands on a line of its own takes the line and the blank lines 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from games.base import Game
-from replays import events as ev
+from replays.prompt import render
 from workers.agents.base import Shape
 from workers.prompts.template import Layout, Template, default_templates, read_folder
 from workers.prompts.words import words_of
@@ -115,26 +115,3 @@ def prompt_hash(texts: dict[str, str]) -> str:
     for name in sorted(texts):
         digest.update(f"{name}\0{texts[name]}\0".encode())
     return digest.hexdigest()
-
-
-def render(
-    parts: Iterable[str | ev.Part],
-    *,
-    texts: dict[str, str],
-    observation: Callable[[int], str],
-    trace: Callable[[int], bytes],
-) -> str:
-    """Return a prompt's text. `observation(tick)` and `trace(generation)` give what parts point at."""
-    out: list[str] = []
-    for part in parts:
-        if isinstance(part, str):
-            out.append(part)
-        elif part.text is not None:
-            text = texts[part.text]
-            out.append(text.encode()[part.start : part.upto].decode(errors="replace") if part.upto else text)
-        elif part.obs is not None:
-            out.append(observation(part.obs).rstrip("\n"))
-        else:
-            assert part.trace is not None
-            out.append(trace(part.trace)[part.start : part.upto].decode(errors="replace"))
-    return "".join(out)
