@@ -54,7 +54,7 @@ from workers.rings.layout import (
     max_frame,
 )
 from workers.rings.segment import Segment
-from workers.rings.wait import wait_any
+from workers.rings.wait import Waiter
 from workers.rings.wiring import RingHandle
 
 __all__ = ["DEFAULT_POLL_BYTES", "RingReader"]
@@ -62,6 +62,8 @@ __all__ = ["DEFAULT_POLL_BYTES", "RingReader"]
 DEFAULT_POLL_BYTES = 1 << 18
 """What one poll copies at most, about 5,000 one-token frames."""
 
+# Up to how many bytes there may be for `poll` to look whether they are one frame: a copy in vain costs less than that look.
+_SMALL = 1024
 # How often one poll tries again after it was lapped in the middle of its copy, each time an eighth of the ring nearer to the tail.
 _TRIES = 8
 # On machines with weak memory order: how long a frame may look wrong before that is called damage.
@@ -85,6 +87,7 @@ class RingReader:
         "_octets",
         "_overrun",
         "_parts",
+        "_plain",
         "_scan",
         "_seen_state",
         "_seq",
@@ -92,6 +95,7 @@ class RingReader:
         "_slot",
         "_strict",
         "_suspect",
+        "_waiter",
         "_words",
         "burst",
         "doorbell",
@@ -118,8 +122,11 @@ class RingReader:
         self._overrun = capacity if recheck else 1 << 63
         self._strict = strict
         self._crc = self.segment.crc
+        # Flags below this are those of a plain frame: whole, and with no checksum to look at.
+        self._plain = 0 if self._crc else FLAG_FIRST
         bells = handle.doorbells
         self.doorbell: Doorbell | None = bells[handle.slot] if handle.slot < len(bells) else None
+        self._waiter: Waiter | None = None
         self._slot = handle.slot
         self._head_place = W_SLOTS + handle.slot * SLOT_WORDS
 
@@ -162,8 +169,29 @@ class RingReader:
         if tail == scan:
             return []
         mask = self._mask
-        capacity = mask + 1
         memory = self._map
+        # One plain frame since the last poll: what a reader finds that was just woken. The same steps as below with nothing between them,
+        # because a process fresh from its sleep finds its caches cold, and every step costs it several times what it costs in a row. What
+        # is anything else goes the long way, and so does a lap: nothing has been taken yet.
+        size = tail - scan
+        if HEAD_BYTES <= size <= _SMALL and (place := scan & mask) + size <= mask and size <= max_bytes:
+            place += HEADER_BYTES
+            copy = memory[place : place + size]
+            if words[W_INTENT] - scan <= self._overrun:
+                length, number, tick, kind, channel, ntok, generation, flags, at, t_ns = HEAD.unpack_from(copy)
+                if length + 7 & -8 == size and number == self._seq and flags < self._plain and length >= HEAD_BYTES and scan == self._cursor:
+                    seq = number + 1
+                    self._scan = self._cursor = tail
+                    self._seq = self._cursor_seq = seq
+                    self._suspect = None
+                    self._lapped = False
+                    self.burst = 1
+                    if publish:
+                        head = self._head_place
+                        words[head + S_SEQ] = (tail & MASK32) << 32 | seq & MASK32
+                        words[head + S_CURSOR] = tail
+                    return [Frame(kind, channel, ntok, tick, generation, flags, at, t_ns, number, copy[HEAD_BYTES:length], tail)]
+        capacity = mask + 1
         frames: list[Frame] = []
         # Copies end where frames and pads may begin: at multiples of 8.
         max_bytes = (max_bytes if max_bytes > HEAD_BYTES else HEAD_BYTES) + 7 & -8
@@ -227,7 +255,7 @@ class RingReader:
         """
         unpack, append = HEAD.unpack_from, out.append
         greatest = self._max_frame
-        plain = 0 if self._crc else FLAG_FIRST
+        plain = self._plain
         size = len(copy)
         last = size - HEAD_BYTES
         seq = self._seq
@@ -424,11 +452,13 @@ class RingReader:
         """Whether a writer is attached, has not closed, and its process lives. False before the first. Not for hot loops."""
         return self.segment.writer_alive
 
-    # Sleeping: the parts `wait_any` is made of.
+    # Sleeping: the parts a `Waiter` is made of.
 
     def wait(self, timeout: float | None, events_only: bool = False) -> bool:
         """Sleep until there is something to poll or the ring's state changed, `timeout` seconds at most (None: no limit)."""
-        return bool(wait_any((self,), timeout, events_only))
+        if self._waiter is None:
+            self._waiter = Waiter((self,))
+        return bool(self._waiter.wait(timeout, events_only))
 
     def ready(self, events_only: bool = False) -> bool:
         """Whether a wait would return at once: something to read (with `events_only`, more than text), or a state not yet reported."""
@@ -463,6 +493,7 @@ class RingReader:
 
     def close(self) -> None:
         """Unmap. The slot keeps its public cursor. Safe to call twice."""
+        self._waiter = None
         self.segment.close()
 
     def __enter__(self) -> RingReader:

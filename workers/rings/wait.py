@@ -14,11 +14,11 @@ import math
 import select
 import time
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from workers.rings.doorbell import Doorbell
 
-__all__ = ["NAP_S", "wait_any"]
+__all__ = ["NAP_S", "Waiter", "wait_any"]
 
 NAP_S = 0.05
 """Longest sleep without a look of one's own: what a lost wake-up costs."""
@@ -46,10 +46,73 @@ class Sleeper(Protocol):
     def get_up(self, events_only: bool) -> bool: ...
 
 
-S = TypeVar("S", bound=Sleeper)
+class Waiter:
+    """The wait on certain readers and descriptors: what one wait needs is looked up once, for those who wait for the same again and again.
+
+    What stands between the bell and the return to the caller is as short as can be: a process fresh from its sleep finds its caches cold.
+    """
+
+    __slots__ = ("_bells", "_others", "_poller", "_readers")
+
+    def __init__(self, readers: Sequence[Sleeper], extra_fds: Sequence[Any] = ()) -> None:
+        self._readers = tuple(readers)
+        self._bells = tuple({reader.doorbell for reader in readers if reader.doorbell is not None})
+        self._others = {other if isinstance(other, int) else other.fileno(): other for other in extra_fds}
+        self._poller = select.poll()
+        for fd in [bell.read_fd for bell in self._bells] + list(self._others):
+            self._poller.register(fd, select.POLLIN)
+
+    def wait(self, timeout: float | None, events_only: bool = False) -> list[Any]:
+        """What `wait_any` says."""
+        readers, others = self._readers, self._others
+        found: list[Any] = _ready(readers, events_only)
+        at_once = bool(found) or (timeout is not None and timeout <= 0) or not (self._bells or others)
+        if at_once:
+            return found + self._signalled(0) if others else found
+        deadline = None if timeout is None else time.monotonic() + timeout
+        if not events_only and (timeout is None or timeout > FLOOD_NAP_S) and max((reader.burst for reader in readers), default=0) >= FLOOD_FRAMES:
+            time.sleep(FLOOD_NAP_S)
+            if found := _ready(readers, events_only):
+                return found
+            # The flood is over.
+            for reader in readers:
+                reader.burst = 0
+        while True:
+            left = NAP_S if deadline is None else min(NAP_S, deadline - time.monotonic())
+            if left <= 0:
+                return _ready(readers, events_only)
+            signalled: list[tuple[int, int]] = []
+            try:
+                for reader in readers:
+                    reader.lie_down(events_only)
+                for bell in self._bells:
+                    # Emptied before the rings are looked at, so that whoever rings after the look is heard; and here, not after waking,
+                    # where somebody may count the microseconds.
+                    if bell.rung:
+                        bell.drain()
+                if not any(reader.ready(events_only) for reader in readers):
+                    for bell in self._bells:
+                        bell.rung = True
+                    signalled = self._poller.poll(math.ceil(left * 1000))
+            except BaseException:
+                for reader in readers:
+                    reader.get_up(events_only)
+                raise
+            found = []
+            for reader in readers:
+                if reader.get_up(events_only):
+                    found.append(reader)
+            if others:
+                found += [others[fd] for fd, _ in signalled if fd in others]
+            if found:
+                return found
+
+    def _signalled(self, timeout_ms: int) -> list[Any]:
+        others = self._others
+        return [others[fd] for fd, _ in self._poller.poll(timeout_ms) if fd in others]
 
 
-def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = False, extra_fds: Sequence[Any] = ()) -> list[Any]:
+def wait_any(readers: Sequence[Sleeper], timeout: float | None, events_only: bool = False, extra_fds: Sequence[Any] = ()) -> list[Any]:
     """Return those of `readers` and `extra_fds` that have something; empty after `timeout` seconds (None: no limit).
 
     A reader has something if there are frames to poll or if its ring was closed, aborted or reopened since it was last returned here. With
@@ -57,60 +120,10 @@ def wait_any(readers: Sequence[S], timeout: float | None, events_only: bool = Fa
     such as a parent's sentinel; they are looked at also when a reader is ready. Readers without a bell (of a ListRing) are filled by
     this very process: if nothing is there, it returns at once.
     """
-    found: list[Any] = _ready(readers, events_only)
-    bells = {reader.doorbell.read_fd: reader.doorbell for reader in readers if reader.doorbell is not None}
-    others = {other if isinstance(other, int) else other.fileno(): other for other in extra_fds}
-    at_once = bool(found) or (timeout is not None and timeout <= 0) or not (bells or others)
-    if at_once and not others:
-        return found
-    poller = select.poll()
-    for fd in others:
-        poller.register(fd, select.POLLIN)
-    if at_once:
-        return found + [others[fd] for fd, _ in poller.poll(0)]
-    for fd in bells:
-        poller.register(fd, select.POLLIN)
-    deadline = None if timeout is None else time.monotonic() + timeout
-    if not events_only and (timeout is None or timeout > FLOOD_NAP_S) and max((reader.burst for reader in readers), default=0) >= FLOOD_FRAMES:
-        time.sleep(FLOOD_NAP_S)
-        if found := _ready(readers, events_only):
-            return found
-        # The flood is over.
-        for reader in readers:
-            reader.burst = 0
-    while True:
-        left = NAP_S if deadline is None else min(NAP_S, deadline - time.monotonic())
-        if left <= 0:
-            return _ready(readers, events_only)
-        signalled: list[tuple[int, int]] = []
-        try:
-            for reader in readers:
-                reader.lie_down(events_only)
-            for bell in bells.values():
-                # Emptied before the rings are looked at, so that whoever rings after the look is heard; and here, not after waking, where
-                # somebody may count the microseconds.
-                if bell.rung:
-                    bell.drain()
-            if not any(reader.ready(events_only) for reader in readers):
-                signalled = poller.poll(math.ceil(left * 1000))
-        except BaseException:
-            for reader in readers:
-                reader.get_up(events_only)
-            raise
-        found = []
-        for reader in readers:
-            if reader.get_up(events_only):
-                found.append(reader)
-        for fd, _ in signalled:
-            if fd in bells:
-                bells[fd].rung = True
-            else:
-                found.append(others[fd])
-        if found:
-            return found
+    return Waiter(readers, extra_fds).wait(timeout, events_only)
 
 
-def _ready(readers: Sequence[S], events_only: bool) -> list[Any]:
+def _ready(readers: Sequence[Sleeper], events_only: bool) -> list[Any]:
     found: list[Any] = []
     for reader in readers:
         if reader.ready(events_only):

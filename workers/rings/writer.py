@@ -128,7 +128,7 @@ class RingWriter:
         self._max_event = capacity // 2 // self._max_frame * self._room
         self._max_held = capacity // 4
         self._small = -1 if self._crc else min(_SMALL, self._room + 1)
-        self._bells = tuple((slot, W_SLOTS + slot * SLOT_WORDS + S_SLEEPING, bell) for slot, bell in enumerate(handle.doorbells))
+        self._bells = tuple((slot, W_SLOTS + slot * SLOT_WORDS + S_SLEEPING, bell.ring) for slot, bell in enumerate(handle.doorbells))
         self._rung = [0] * len(self._bells)
         self._holding = False
         self._closed = False
@@ -256,8 +256,8 @@ class RingWriter:
         self._holding = False
         self._publish()
         self._words[W_STATE] = STATE_CLOSED
-        for _, _, bell in self._bells:
-            bell.ring()
+        for _, _, ring in self._bells:
+            ring()
         # The next write comes to the slow turn, which refuses it.
         self._limit = -1
         self.segment.close()
@@ -364,11 +364,11 @@ class RingWriter:
     def _wake(self, events: bool) -> None:
         """Ring for those asleep whom it concerns, each once a nap: the number of the nap is in the flag."""
         words, rung = self._words, self._rung
-        for slot, place, bell in self._bells:
+        for slot, place, ring in self._bells:
             flag = words[place]
             if flag and flag != rung[slot] and (events or flag & 3 == NAP_ANY):
                 rung[slot] = flag
-                bell.ring()
+                ring()
 
     def _misfit(self, end: int, error: Exception) -> RingError:
         # The bytes under `intent` may be half overwritten, so `intent` stays; and the next frame may need the pad this one did.
