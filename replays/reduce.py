@@ -11,8 +11,11 @@ Pure: no clock, no file, no screen.
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterable
 from typing import Any
+
+import msgspec
 
 from replays import notes
 from replays.clean import one_line
@@ -34,7 +37,7 @@ from replays.events import (
 )
 from replays.plans import Pins, PlanLine, position
 from replays.streams import StreamState
-from replays.view_state import SCORES, ActionNote, AnswerNote, ViewState
+from replays.view_state import SCORES, ActionNote, AnswerNote, ProgramNote, ViewState
 
 __all__ = ["fold", "fold_all"]
 
@@ -163,11 +166,33 @@ def _answer(state: ViewState, event: Answer) -> None:
         else:
             state.note(event.tick, "unread", f"no plan in that text: {event.why or 'none'}", "planner")
         return
+    if event.mode == "program":
+        _program(state, event)
+        return
     letter = letters[0] if letters else None
     reason = notes.reason(state.reactor.text[-4000:]) if letter else ""
     at = event.at if event.at is not None else state.reactor.at
     why = one_line(event.why, 40) if event.why is not None else None
     state.answer = AnswerNote(letter, why, at, event.t_ns, reason, _agrees(state, letter)[0])
+
+
+def _program(state: ViewState, event: Answer) -> None:
+    """A planner has ended with a program, or without one, which leaves the one before it in force."""
+    was = state.program
+    if event.program is None:
+        why = one_line(event.why or "none", 40)
+        state.program = ProgramNote(event.tick, event.generation, 0, 0, why) if was is None else msgspec.structs.replace(was, refused=why)
+        if why != "invalid":
+            # What is wrong with one that was written is told by its fault.
+            state.note(event.tick, "unread", f"no program in that text: {'cut off' if why == 'truncated' else why}", "planner")
+        return
+    crc = zlib.crc32(event.program.encode("utf-8", "surrogatepass"))
+    if was is not None and was.lines and was.crc == crc:
+        state.program = msgspec.structs.replace(was, generation=event.generation, refused="")
+        return
+    lines = len(event.program.strip("\n").split("\n"))
+    state.program = ProgramNote(event.tick, event.generation, lines, crc)
+    state.note(event.tick, "plan", f"program of {lines} lines in force, made for turn {event.generation}", "planner")
 
 
 def _agrees(state: ViewState, letter: str | None) -> tuple[bool | None, str]:

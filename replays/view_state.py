@@ -22,7 +22,7 @@ from replays.notes import Note
 from replays.plans import Cell, Pins, PlanLine
 from replays.streams import StreamState
 
-__all__ = ["MOST_TICKS", "NOTES", "SCORES", "ActionNote", "AnswerNote", "History", "ViewState"]
+__all__ = ["MOST_TICKS", "NOTES", "SCORES", "ActionNote", "AnswerNote", "History", "ProgramNote", "ViewState"]
 
 NOTES = 400
 """Lines of the event list that are kept."""
@@ -62,6 +62,20 @@ class ActionNote(msgspec.Struct, frozen=True, omit_defaults=True):
     """With the plan's line for that turn; None where the plan had none, or was stale."""
     plan: str = ""
     """What the plan said for this turn."""
+
+
+class ProgramNote(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The policy program in force, of an agent that acts by one."""
+
+    since: int
+    """Tick in which this very text came into force."""
+    generation: int
+    """The planner's newest generation that ended in it."""
+    lines: int
+    crc: int
+    """CRC-32 of its text: whether a newer one says anything new."""
+    refused: str = ""
+    """Why the newest text of the planner held no program, while this one stays in force."""
 
 
 class History(msgspec.Struct, omit_defaults=True):
@@ -200,6 +214,8 @@ class ViewState(msgspec.Struct, omit_defaults=True):
     partner_defaults: int = 0
     """The same two counts as `defaults` and `late`, of that one."""
     partner_late: int = 0
+    program: ProgramNote | None = None
+    """The program in force, of an agent that acts by one; without lines where none could be read yet."""
 
     def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
         """Add a line to the event list and mark the tick. `text` is cleaned here."""

@@ -22,9 +22,9 @@ from rtdesk.tui.looks import STRATEGY, Look
 from rtdesk.tui.pair import of_whom
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import Find, View
-from rtdesk.tui.wrap import Line, last_rows, rows_at
+from rtdesk.tui.wrap import Line, last_rows, rows_at, wrap
 
-__all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "reactor_pane", "tail_height", "tail_rows"]
+__all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "programmed", "reactor_pane", "tail_height", "tail_rows"]
 
 
 def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
@@ -55,12 +55,28 @@ def person_pane(state: ViewState, view: View, look: Look, width: int, height: in
         rows.append(_pin(look, "person", "key", word, width))
     body: list[list[Run]] = [[]]
     if view.spec is not None:
-        body += [[(view.spec.title, look.bright), (f"  {view.spec.summary}", look.text)], []]
-        body += [[(line, look.soft)] for line in view.spec.help] + [[]]
+        title = view.spec.title
+        body += [[(title, look.bright)], *_wrapped(view.spec.summary, look.text, width - 3), []]
+        body += [row for line in _sentences(view.spec.help) for row in _wrapped(line, look.soft, width - 3)] + [[]]
     lines = rows_at(clean(state.text[:8000]), width - 3, max(1, height), 0)
     body += [[(line.text, look.dim)] for line in lines]
     rows += [finish((("  ", look.base), *line), width, look) for line in body[: max(0, height - len(rows))]]
     return rows + [blank(width, look)] * (height - len(rows))
+
+
+def _sentences(lines: Sequence[str]) -> list[str]:
+    """Return lines that were broken for some other width as they were meant: what ends in no full stop goes on."""
+    out: list[str] = []
+    for line in lines:
+        if out and not out[-1].endswith("."):
+            out[-1] += " " + line
+        else:
+            out.append(line)
+    return out
+
+
+def _wrapped(text: str, style: Style, columns: int) -> list[list[Run]]:
+    return [[(line.text, style)] for line in wrap(text, 0, len(text), columns)]
 
 
 def tail_height(state: ViewState, voice: str, height: int) -> int:
@@ -107,6 +123,9 @@ def _pin(look: Look, voice: str, word: str, runs: Sequence[Run], width: int, *, 
 
 
 def planner_pins(state: ViewState, look: Look, width: int) -> list[Row]:
+    """Return the three lines that matter of what a planner has said: its best line, goal and warning, or what there is to know of its program."""
+    if programmed(state):
+        return _program_pins(state, look, width)
     pins = state.pins
     plan = pins.best if pins.best is not None else state.plan
     word = "best" if plan is pins.best else "plan"
@@ -125,6 +144,32 @@ def planner_pins(state: ViewState, look: Look, width: int) -> list[Row]:
     else:
         rows.append(_pin(look, "planner", "warn", (("nothing", look.dim),), width, strong=False))
     return rows
+
+
+def programmed(state: ViewState) -> bool:
+    """Whether the planner writes a program that acts, and no plan."""
+    return state.program is not None or (state.header is not None and state.header.thinker == "code")
+
+
+def _program_pins(state: ViewState, look: Look, width: int) -> list[Row]:
+    program = state.program
+    if program is None or not program.lines:
+        held: list[Run] = [("no program yet", look.dim)]
+    else:
+        held = [(f"{program.lines} lines", look.bright), (f"  in force since tick {program.since}", look.dim)]
+    if program is None:
+        newest: list[Run] = [("being written", look.dim)]
+    elif program.refused:
+        why = {"truncated": "it was cut off", "invalid": "it is not allowed to run"}.get(program.refused, "there was none in it")
+        newest = [("not used: ", look.voice["default"]), (why, look.text)]
+    else:
+        newest = [(f"turn {program.generation}", look.text), (" wrote it" if program.generation <= program.since else " wrote the same again", look.dim)]
+    faults: list[Run] = [(f"{state.faults}", look.strong["default"] if state.faults else look.dim)]
+    return [
+        _pin(look, "planner", "code", held, width),
+        _pin(look, "planner", "newest", newest, width),
+        _pin(look, "planner", "faults", faults, width, strong=bool(state.faults)),
+    ]
 
 
 def _since(turn: int, old: bool, look: Look) -> Run:

@@ -20,7 +20,7 @@ from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
 from rtdesk.tui.pair import beside_chip, defaults_words, last_rows, name_of, paired, playing, sign_of
-from rtdesk.tui.panes import person_pane, planner_pane, reactor_pane
+from rtdesk.tui.panes import person_pane, planner_pane, programmed, reactor_pane
 from rtdesk.tui.person import count_row
 from rtdesk.tui.rail import milliseconds, pace_table, rail
 from rtdesk.tui.runs import Row, Run, blank, columns, finish, rule, spread
@@ -53,7 +53,8 @@ def head(state: ViewState, view: View, look: Look, layout: Layout, *, who: str =
     right = _running(state, view, look, rect.width)
     # What gives way first: the thinkers' names, the brand, the load, the seed; nothing is cut in the middle while it can go whole.
     names = rect.width >= 100 and not who
-    room = rect.width - columns(right) - 1
+    # Names that touch would read as one.
+    room = rect.width - columns(right) - 2
     levels = ((True, True, True), (False, True, True), (False, False, True), (False, False, False))
     tries = [_what_runs(state, look, who, names=names, brand=brand, load=load, seed=seed) for brand, load, seed in levels]
     left = next((runs for runs in tries if columns(runs) <= room), tries[0] if names else tries[-1])
@@ -300,6 +301,10 @@ def _plans(state: ViewState) -> bool:
 
 
 def _plan_age(state: ViewState, look: Look, width: int) -> Row:
+    if programmed(state):
+        program = state.program
+        since = f"since tick {program.since}" if program is not None and program.lines else "none yet"
+        return finish(((" program ", look.dim), (since, look.text if program is not None else look.dim)), width, look)
     best = state.pins.best
     if best is None:
         words: list[Run] = [("none yet", look.dim)]

@@ -248,3 +248,26 @@ def test_a_curve_of_thousands_of_points_is_thinned_and_ends_where_it_ends() -> N
 def test_a_name_in_a_program_is_no_goal(line: str) -> None:
     events = [HEADER, tick(0), start("planner", 0), token("planner", 0, f"GOAL lane 9\n{line}\n", 1)]
     assert fold_all(events).pins.goal == "lane 9"
+
+
+def test_a_program_in_force_is_told_once_and_a_refused_one_leaves_it_there() -> None:
+    def wrote(tick: int, text: str | None, why: str | None = None) -> ev.Answer:
+        return ev.Answer(tick=tick, stream="planner", generation=tick, mode="program", program=text, why=why)
+
+    state = ViewState()
+    fold(state, wrote(0, None, "truncated"))
+    assert state.program is not None
+    assert (state.program.lines, state.program.refused) == (0, "truncated")
+    fold(state, wrote(1, "def act(view, memory):\n    return 'S'\n"))
+    fold(state, wrote(2, "def act(view, memory):\n    return 'S'\n"))
+    assert (state.program.since, state.program.generation, state.program.lines, state.program.refused) == (1, 2, 2, "")
+    fold(state, wrote(3, None, "invalid"))
+    assert (state.program.since, state.program.lines, state.program.refused) == (1, 2, "invalid")
+    fold(state, wrote(4, "def act(view, memory):\n    return 'U'\n"))
+    assert (state.program.since, state.program.refused) == (4, "")
+    assert [note.text for note in state.notes] == [
+        "no program in that text: cut off", "program of 2 lines in force, made for turn 1", "program of 2 lines in force, made for turn 4",
+    ]  # fmt: skip
+    # It is no answer of the reactor's, and a keyframe carries it.
+    assert state.answer is None
+    assert ViewState.from_map(state.to_map()).program == state.program

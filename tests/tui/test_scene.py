@@ -151,6 +151,33 @@ def test_a_persons_time_drains_in_the_persons_colour() -> None:
         assert look.voice[voice] in [style for text, style in bar if "█" in text]
 
 
+def test_a_planner_that_writes_programs_has_its_program_pinned_and_no_plan() -> None:
+    state, view = at(12, 0.2)
+    assert state.header is not None
+    state.header = msgspec.structs.replace(state.header, agent="code", backends={"planner": state.header.backends["planner"]})
+    parts = text(state, view, layout_for((120, 36), view))
+    assert "code   no program yet" in parts["planner"][1]
+    fold(state, ev.Answer(tick=12, stream="planner", generation=11, mode="program", program="def act(view, memory):\n    return 'S'\n"))
+    parts = text(state, view, layout_for((120, 36), view))
+    assert "code   2 lines  in force since tick 12" in parts["planner"][1]
+    assert "turn 11 wrote it" in parts["planner"][2]
+    assert any(row.startswith(" program since tick 12") for row in parts["left"])
+    assert not any("no line yet" in row or row.startswith(" plan ") for row in (*parts["planner"], *parts["left"]))
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_a_person_reads_the_rules_whole(columns: int) -> None:
+    state, view = at(0, 0.0)
+    assert state.header is not None
+    assert view.spec is not None
+    state.header = msgspec.structs.replace(state.header, agent="human", backends={})
+    view.status = msgspec.structs.replace(view.status, human=("U", "D", "L", "R"))
+    rows = text(state, view, arrange(columns, 60, reactor=False))["planner"]
+    shown = " ".join(" ".join(rows).split())
+    for said in (view.spec.summary, *view.spec.help):
+        assert said in shown
+
+
 def test_figures_do_not_move_the_row_when_they_grow() -> None:
     widths = set()
     for tick, share in ((1, 0.01), (1, 0.5), (9, 0.99)):
