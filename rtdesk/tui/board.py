@@ -48,14 +48,19 @@ def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay
         painter.entity(entity)
     for i, spot in enumerate(overlay.path):
         painter.plan(*spot, i, overlay.holds, look)
+    # Of two players neither is hidden by where the other one wants to go.
+    shared = any(entity.role == "partner" for entity in board.entities)
+    people = [entity for entity in board.entities if shared and entity.role in ("player", "partner")]
     for entity in board.entities:
-        if not _is_ground(entity):
+        if not _is_ground(entity) and entity not in people:
             painter.entity(entity)
     if overlay.arrow is not None:
         painter.arrow(*overlay.arrow, overlay.letter, overlay.voice, look)
     if overlay.other is not None:
         spot, letter, voice = overlay.other
         painter.arrow(*spot, letter, voice, look)
+    for entity in people:
+        painter.entity(entity)
     rows = painter.canvas.rows(look)
     return _with_axes(rows, board, cell, look) if axes else rows
 
@@ -322,8 +327,11 @@ class _Tiles(_Painter):
         colour = "player" if entity.role == "player" else "partner"
         column, row = self.corner(entity.x, entity.y)
         facing = self.look.signs.arrows.get(entity.facing, "")
+        # Who is who is said by a letter, where there are two; colours alone would not tell everybody.
+        letter = entity.glyph if facing and entity.glyph.isalpha() else ""
         text = (facing or entity.glyph) + entity.text
         if self.down == 1:
+            text = text if self.look.colour or not letter else letter + facing
             self.canvas.write(column, row, f"{text[:2]:<2}", "ink", bg=colour if self.look.colour else "reverse", bold=True)
             return
         if self.look.colour:
@@ -331,6 +339,8 @@ class _Tiles(_Painter):
         else:
             self.canvas.fill(column, 2 * row, self.across, self.tall, "player")
         self.sign(entity.x, entity.y, text[: self.across - 1], "ink")
+        if 0 <= entity.x < self.columns and 0 <= entity.y < self.rows:
+            self.canvas.write(column + (self.across - 1) // 2, row + self.down - 1, letter, "ink", bold=True)
 
 
 _ARROWS: dict[int, dict[str, tuple[str, ...]]] = {

@@ -12,12 +12,14 @@ from replays.view_state import ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
+from rtdesk.tui.wrap import fit
 
 __all__ = ["beside_chip", "defaults_words", "last_rows", "name_of", "of_whom", "paired", "playing", "sign_of"]
 
 _ROLES = ("player", "partner")
-LABEL = 8
-"""Columns of the label of a row of letters."""
+LABELS = (9, 12)
+"""Columns of the label of a player's row of letters, where there is little room and where there is more."""
+WIDE = 30
 
 
 def paired(state: ViewState) -> bool:
@@ -92,14 +94,15 @@ def last_rows(state: ViewState, view: View, look: Look, width: int) -> list[Row]
     if not paired(state):
         return [_letters(" last   ", history.acted, history.letters, look, width)]
     rows = []
+    label = LABELS[width >= WIDE]
     for player, acted, letters in ((0, history.acted, history.letters), (1, history.partner, history.partner_letters)):
         name = " ".join(part for part in (sign_of(view, player), name_of(state, player)) if part)
-        rows.append(_letters(f" {name[: LABEL - 2]:<{LABEL - 1}}", acted, letters, look, width))
+        rows.append(_letters(f" {fit(name, label - 2, look.signs.ellipsis)} ", acted, letters, look, width))
     return rows
 
 
 def _letters(label: str, acted: str, letters: str, look: Look, width: int) -> Row:
-    count = min(16, max(4, (width - LABEL) // 2))
+    count = min(16, max(4, (width - len(label)) // 2))
     runs: list[Run] = [(label, look.dim)]
     for source, letter in list(zip(acted, letters))[-count:]:
         voice = {"d": "default", "h": "person"}.get(source, "")
