@@ -31,7 +31,14 @@ def make(name: str, load: str = "medium", seed: int = 0) -> Game:
 
     `name` is a game's name or the path of a file that holds one. Raises GameError for an unknown name, load or seed.
     """
-    return cast(Game, _module(name).Game(load, seed))
+    module = _module(name)
+    made = module.Game
+    if not module.__name__.startswith(f"{__name__}."):
+        # Imported here because few games are somebody else's.
+        from games._guard import guarded
+
+        made = guarded(made, name)
+    return cast(Game, made(load, seed))
 
 
 def names() -> tuple[str, ...]:
@@ -71,4 +78,7 @@ def _module(name: str) -> ModuleType:
     missing = [part for part in ("SPEC", "Game") if not hasattr(module, part)]
     if missing:
         raise GameError(f"{name!r} is no game: it has no {' and no '.join(missing)}; a game module defines SPEC and class Game")
+    if not isinstance(module.SPEC, GameSpec) or not isinstance(module.Game, type):
+        kinds = f"its SPEC is a {type(module.SPEC).__name__} and its Game a {type(module.Game).__name__}"
+        raise GameError(f"{name!r} is no game: {kinds}; SPEC has to be a games.base.GameSpec, and Game a class")
     return module

@@ -31,14 +31,14 @@ def load_file(given: str, *, what: str, refusal: type[Exception]) -> ModuleType:
     sys.modules[title] = module
     try:
         how.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[title]
         where = _line(error, how.origin)
         raise refusal(f"the {what} at {given!r} does not load: {type(error).__name__}: {error}{where}; mend it and try again") from error
     return module
 
 
-def _line(error: Exception, file: str | None) -> str:
+def _line(error: BaseException, file: str | None) -> str:
     """Return where in `file` an error was raised, as ` (line 3)`; empty for a syntax error, whose own text says so."""
     # Imported here because only the error path needs it.
     import traceback
