@@ -13,7 +13,7 @@ from model_kit import delta, sse, usage
 from workers.backends.openai.deltas import Answer, parse
 from workers.backends.openai.sse import EventParser, TooLong
 from workers.backends.openai.tags import RETURN, ThinkTags
-from workers.backends.openai.usage import Charge, Piece, Usage, estimate, read_usage
+from workers.backends.openai.usage import MAX_HIDDEN, Charge, Piece, Usage, estimate, read_usage
 
 
 def heard(body: bytes, *, complete: bool = True, **options: Any) -> tuple[str, str, Answer]:
@@ -122,6 +122,9 @@ def test_partial_tag_that_never_was_one_is_given_back_at_the_end() -> None:
         ({"prompt_tokens": None, "completion_tokens": 17, "total_tokens": None}, 17),
         ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
         ({"completion_tokens": -3}, None),
+        ({"completion_tokens": 10**12}, None),
+        ({"completion_tokens": "999999999999999"}, None),
+        ({"prompt_tokens": 1, "completion_tokens": 9, "total_tokens": 10**15}, 9),
         ({"completion_tokens": True}, None),
         ({}, None),
         (None, None),
@@ -314,6 +317,20 @@ def test_delta_of_one_word_is_one_token(text: str, tokens: int) -> None:
 def test_cumulative_usage_gives_each_delta_its_share() -> None:
     pieces = [Piece("content", "a", 1), Piece("content", "b", 2), Piece("reasoning", "c", 3), Piece("content", "\\boxed{U}", 8)]
     assert charged(pieces) == [("ab", 2), ("c", 1), ("\\boxed{U}", 5)]
+
+
+def test_tokens_hidden_between_two_texts_are_charged_with_the_second() -> None:
+    assert charged([Piece("content", "a", 1), Piece("content", "b", 500)]) == [("ab", 500)]
+
+
+@pytest.mark.parametrize("opaque", [False, True])
+@pytest.mark.parametrize("counts", [(10**9, 2 * 10**9, 3 * 10**9), (1, 10**9, 10**9), (1, 2, 10**15), (100_000, 200_000, 300_000)])
+def test_count_beyond_belief_is_believed_no_more(opaque: bool, counts: tuple[int, ...]) -> None:
+    charge = Charge(opaque=opaque, budget=None, guess=lambda: 0)
+    for count in counts:
+        charge.chunks([Piece("content", "go up now", count)])
+    assert charge.counted <= MAX_HIDDEN + len("go up now") * 3
+    assert [len(chunk.lens) for chunk in charge.chunks([Piece("content", "up", counts[-1])])] == [1]
 
 
 def test_usage_that_comes_with_the_end_moves_no_text() -> None:

@@ -13,11 +13,14 @@ from workers.backends.base import Chunk, spread
 from workers.backends.openai.tags import RETURN
 from workers.tokens import lengths
 
-__all__ = ["Charge", "Piece", "Usage", "estimate", "read_usage"]
+__all__ = ["MAX_HIDDEN", "Charge", "Piece", "Usage", "estimate", "read_usage"]
 
 ONE_WORD = 16
 """A delta of one word up to so many letters is one token: most servers send one token a delta."""
 MAX_HIDDEN = 1 << 17
+"""Tokens of one answer that are charged without any text to show for them."""
+MAX_COUNT = 1 << 32
+"""A count of more tokens than this for one answer says nothing."""
 
 
 class Usage(NamedTuple):
@@ -41,8 +44,8 @@ class Piece(NamedTuple):
 
 def _count(value: Any) -> int | None:
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1 << 53:
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MAX_COUNT:
         return None
     return int(value)
 
@@ -100,6 +103,8 @@ class Charge:
         self._guess = guess
         self._held: list[Piece] | None = [] if opaque and budget is not None else None
         self._stepwise: bool | None = None
+        self._between = 0
+        """Tokens that counts named beyond what their texts can hold."""
         self.visible = 0
         """Tokens of the text there was."""
         self.hidden = 0
@@ -142,7 +147,13 @@ class Charge:
 
     def _sizes(self, piece: Piece) -> tuple[int, ...]:
         if self._stepwise and piece.reported is not None:
-            return spread(piece.text, max(1, piece.reported - self.counted))
+            tokens = max(1, piece.reported - self.counted)
+            # A token of a visible text has a byte of it; what a count says beyond that was hidden in between.
+            self._between += max(0, tokens - len(piece.text.encode()))
+            if self.hidden + self._between <= MAX_HIDDEN:
+                return spread(piece.text, tokens)
+            # It is a lie, and a list of its tokens would be as long as it likes.
+            self._stepwise = False
         return estimate(piece.text)
 
     def _hide(self, first: Piece) -> list[Chunk]:
