@@ -318,6 +318,7 @@ def verify(file: str, game: str | None, planner: str | None, reactor: str | None
 @click.option("--look", metavar="dark|light|ansi|mono", help="cast, svg, gif: colours.  [default: dark]")
 @click.option("--tick-rate", metavar="R/s", help="cast, gif: pace.  [default: as it was recorded where that was paced, else 1/s]")
 @click.option("--fps", type=click.IntRange(1, 30), help="cast, gif: frames a second.  [default: cast 8, gif 4]")
+@click.option("--game", metavar="NAME|PATH", help="cast, svg, gif, html: the game that draws the board; needed for a game of yours, for a replay never chooses code to run.")
 def export(
     file: str,
     kind: str,
@@ -328,12 +329,13 @@ def export(
     look: str | None,
     tick_rate: str | None,
     fps: int | None,
+    game: str | None,
 ) -> int:
     """Write a replay as a table (csv, one row a tick), as events (jsonl, strict JSON), as a film of the screen (cast for asciinema, gif), as
     the screen at a tick (svg), or as a page to click through (html, one file, no network)."""
     from rtdesk import exports
 
-    wanted = exports.Wanted(tick=tick, ticks=ticks, size=size, look=look, tick_rate=parse_rate(tick_rate), fps=fps)
+    wanted = exports.Wanted(tick=tick, ticks=ticks, size=size, look=look, tick_rate=parse_rate(tick_rate), fps=fps, game=game)
     return exports.export(file, kind=kind, output=output, wanted=wanted)
 
 

@@ -376,3 +376,31 @@ def test_csv_has_the_columns_of_the_references_logs(tmp_path: Path, agent: str) 
         shown = [row for row in rows if row["plan"]]
         assert shown
         assert all(row["plan"] in row["model1_prompt"] and row["plan"][-60:] in said["planner"] for row in shown)
+
+
+@pytest.mark.parametrize("kind", ["svg", "cast", "html"])
+def test_a_game_of_yours_is_drawn_only_when_it_is_named(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = tmp_path / "ran"
+    path = tmp_path / "mine.py"
+    path.write_text(f"from pathlib import Path\nPath({str(ran)!r}).touch()\nfrom games.snake import *\nfrom games.snake import Game, SPEC\n", encoding="utf-8")
+    source = record(tmp_path / "a.rtr")
+    with open_replay(source) as replay:
+        header = msgspec.structs.replace(replay.header, game=str(path))
+        ticks = [(tick, replay.events(tick)) for tick in replay.ticks]
+    with ReplayWriter.create(tmp_path / "b.rtr", header) as writer:
+        for tick, events in ticks:
+            writer.tick(tick, [event for event in events if not isinstance(event, ev.End)])
+    plain, named = tmp_path / f"plain.{kind}", tmp_path / f"named.{kind}"
+    assert run(["export", str(tmp_path / "b.rtr"), "--to", kind, "-o", str(plain)]) == 0
+    told = capsys.readouterr().err
+    assert "drawn without its board" in told
+    assert "give it with --game" in told
+    assert told.count("\n") == 1
+    assert not ran.exists()
+    assert run(["export", str(tmp_path / "b.rtr"), "--to", kind, "--game", str(path), "-o", str(named)]) == 0
+    assert capsys.readouterr().err == ""
+    assert ran.exists()
+    assert named.stat().st_size > plain.stat().st_size
+    assert run(["export", str(tmp_path / "b.rtr"), "--to", kind, "--game", "nosuch", "-o", str(tmp_path / "c")]) == 2
+    assert "nosuch" in capsys.readouterr().err
+    assert not (tmp_path / "c").exists()

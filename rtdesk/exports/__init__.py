@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from replays.reader import Replay, open_replay
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, complain
 
 __all__ = ["KINDS", "Span", "Wanted", "export", "new_file"]
 
@@ -26,10 +26,10 @@ MOST_COLUMNS, MOST_ROWS = 400, 120
 _TAKES = {
     "csv": frozenset[str](),
     "jsonl": frozenset[str](),
-    "svg": frozenset({"tick", "size", "look"}),
-    "cast": frozenset({"ticks", "size", "look", "tick_rate", "fps"}),
-    "gif": frozenset({"ticks", "size", "look", "tick_rate", "fps"}),
-    "html": frozenset({"ticks"}),
+    "svg": frozenset({"tick", "size", "look", "game"}),
+    "cast": frozenset({"ticks", "size", "look", "tick_rate", "fps", "game"}),
+    "gif": frozenset({"ticks", "size", "look", "tick_rate", "fps", "game"}),
+    "html": frozenset({"ticks", "game"}),
 }
 
 
@@ -43,6 +43,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     look: str | None = None
     tick_rate: float | None = None
     fps: int | None = None
+    game: str | None = None
 
 
 class Span(msgspec.Struct, frozen=True):
@@ -97,10 +98,11 @@ def _make(recording: Replay, kind: str, wanted: Wanted) -> Iterator[bytes]:
         return (line.encode("utf-8", "surrogatepass") for line in lines)
     if recording.first_tick is None:
         raise Exit(2, f"{recording.path}: holds no tick to draw; export it as csv or jsonl")
+    _check_board(recording, wanted.game)
     if kind == "html":
         from rtdesk.exports.html import html_page
 
-        return iter([html_page(recording, span(recording, wanted.ticks)).encode("utf-8", "replace")])
+        return iter([html_page(recording, span(recording, wanted.ticks), game=wanted.game).encode("utf-8", "replace")])
     size = parse_size(wanted.size) if wanted.size is not None else (100, 32) if kind == "gif" else (120, 36)
     look = wanted.look or "dark"
     _check_look(look)
@@ -110,14 +112,31 @@ def _make(recording: Replay, kind: str, wanted: Wanted) -> Iterator[bytes]:
         from rtdesk.exports.svg import svg_at
 
         tick, share = tick_of(recording, wanted.tick)
-        return iter([svg_at(recording, tick, share, size=size, look=look).encode("utf-8", "replace")])
+        return iter([svg_at(recording, tick, share, size=size, look=look, game=wanted.game).encode("utf-8", "replace")])
     frames = span(recording, wanted.ticks)
     make: Callable[..., Iterator[bytes]]
     if kind == "cast":
         from rtdesk.exports.cast import cast_lines as make
     else:
         from rtdesk.exports.gif import gif_bytes as make
-    return make(recording, frames, size=size, look=look, rate=wanted.tick_rate, fps=wanted.fps or (8 if kind == "cast" else 4))
+    return make(recording, frames, size=size, look=look, rate=wanted.tick_rate, fps=wanted.fps or (8 if kind == "cast" else 4), game=wanted.game)
+
+
+def _check_board(recording: Replay, game: str | None) -> None:
+    """Say at once why there will be no board. Raises GameError for a game the person has named that is none."""
+    import games
+    from replays import events as ev
+    from rtdesk.tui.boards import BoardMaker
+
+    if game is not None:
+        games.spec(game)
+    assert recording.first_tick is not None
+    maker = BoardMaker.named(game)
+    for event in recording.events(recording.first_tick):
+        if isinstance(event, ev.Tick) and event.snapshot:
+            maker.board(recording.header, event.snapshot)
+    if maker.why:
+        complain(f"{recording.path}: drawn without its board: {maker.why}")
 
 
 def _check_look(name: str) -> None:

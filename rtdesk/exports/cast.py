@@ -24,10 +24,10 @@ _END = "\x1b[?25h"
 
 
 def cast_lines(
-    recording: Replay, span: Span, *, size: tuple[int, int] = (120, 36), look: str = "dark", rate: float | None = None, fps: int = 8
+    recording: Replay, span: Span, *, size: tuple[int, int] = (120, 36), look: str = "dark", rate: float | None = None, fps: int = 8, game: str | None = None
 ) -> Iterator[bytes]:
     """Yield the lines of the film from the beginning of the first tick of `span` to the end of its last."""
-    film = Film(recording, size=size, look=look, rate=rate)
+    film = Film(recording, size=size, look=look, rate=rate, game=game)
     header = recording.header
     title = one_line(f"rtdesk: {header.game} {header.load}, seed {header.seed}, {playing(header)}", 200)
     told = {"version": 2, "width": size[0], "height": size[1], "title": title, "env": {"TERM": "xterm-256color"}}

@@ -51,14 +51,15 @@ def recorded_rate(recording: Replay) -> float:
 class Film:
     """A recording as a row of screens of one size and look."""
 
-    def __init__(self, recording: Replay, *, size: tuple[int, int] = (120, 36), look: str = "dark", rate: float | None = None) -> None:
+    def __init__(self, recording: Replay, *, size: tuple[int, int] = (120, 36), look: str = "dark", rate: float | None = None, game: str | None = None) -> None:
+        """`game` is a game the person trusts to draw the board, by name or path."""
         self.recording = recording
         self.look: Look = make_look(look)
         self.size = size
         self.rate = rate if rate is not None else recorded_rate(recording)
         """Ticks a second."""
         self.state = ViewState()
-        self._boards = BoardMaker()
+        self._boards = BoardMaker.named(game)
         # In mode live the player does not read the whole file piecemeal by the time it takes; that is done here, at once.
         self._source = ReplaySource(recording, mode="live", playing=False, rate=self.rate)
         self._now_ns = 1

@@ -36,7 +36,7 @@ _FOLDERS = ("/usr/share/fonts/truetype/dejavu", "/usr/share/fonts/dejavu", "/usr
 
 
 def gif_bytes(
-    recording: Replay, span: Span, *, size: tuple[int, int] = (100, 32), look: str = "dark", rate: float | None = None, fps: int = 4
+    recording: Replay, span: Span, *, size: tuple[int, int] = (100, 32), look: str = "dark", rate: float | None = None, fps: int = 4, game: str | None = None
 ) -> Iterator[bytes]:
     """Yield the film as one piece. Raises Exit if pillow or a font is missing, or the film would be too long."""
     try:
@@ -44,7 +44,7 @@ def gif_bytes(
     except ImportError:
         raise Exit(2, "gif needs pillow, which is not installed; pip install 'rtdesk[plots]', or use --to cast or --to html") from None
     fonts = _fonts()
-    film = Film(recording, size=size, look=look, rate=rate)
+    film = Film(recording, size=size, look=look, rate=rate, game=game)
     frames = (span.last - span.first + 1) / film.rate * fps
     if frames > MOST_FRAMES:
         raise Exit(2, f"a film of about {frames:.0f} frames is too long for a gif; give fewer --ticks, a lower --fps or a higher --tick-rate")

@@ -42,9 +42,9 @@ TEXT_BYTES = 12_000_000
 VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "policy": "planner", "human": "person", "default": "default"}
 
 
-def html_page(recording: Replay, span: Span) -> str:
-    """Return the page of the ticks of `span`."""
-    data = page_data(recording, span)
+def html_page(recording: Replay, span: Span, *, game: str | None = None) -> str:
+    """Return the page of the ticks of `span`; `game` is one the person trusts to draw the board."""
+    data = page_data(recording, span, game=game)
     script, style = (files("rtdesk.exports").joinpath(name).read_text("utf-8") for name in ("page.js", "page.css"))
     style = _themes() + style
     policy = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'"
@@ -92,10 +92,10 @@ _PAGE = """<!doctype html>
 """
 
 
-def page_data(recording: Replay, span: Span) -> dict[str, Any]:
+def page_data(recording: Replay, span: Span, *, game: str | None = None) -> dict[str, Any]:
     """Return all the page shows, as strict JSON has it."""
     header = recording.header
-    maker = BoardMaker()
+    maker = BoardMaker.named(game)
     state = fold(ViewState(), header)
     kept = [tick for tick in recording.ticks if span.first <= tick <= span.last]
     limit = max(LEAST_CHARS, min(MOST_CHARS, TEXT_BYTES // (2 * max(1, len(kept)))))

@@ -26,9 +26,9 @@ BASELINE = 14
 PAD = 14
 
 
-def svg_at(recording: Replay, tick: int, share: float = 1.0, *, size: tuple[int, int] = (120, 36), look: str = "dark") -> str:
+def svg_at(recording: Replay, tick: int, share: float = 1.0, *, size: tuple[int, int] = (120, 36), look: str = "dark", game: str | None = None) -> str:
     """Return the screen at `share` of a tick as one SVG document; at its end, everything is said and nothing applied yet."""
-    film = Film(recording, size=size, look=look)
+    film = Film(recording, size=size, look=look, game=game)
     rows = film.at(tick, share)
     header = recording.header
     title = f"rtdesk: {header.game} {header.load}, seed {header.seed}, {playing(header)}, tick {tick}"

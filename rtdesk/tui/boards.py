@@ -33,6 +33,11 @@ class BoardMaker:
         self.why = ""
         """Why there is no board, in a sentence."""
 
+    @classmethod
+    def named(cls, game: str | None) -> BoardMaker:
+        """Return one for recordings of the game the person has named; None where they named none."""
+        return cls() if game is None else cls(frozenset({game}), game=game)
+
     def board(self, header: Episode | None, snapshot: dict[str, Any]) -> Board | None:
         if header is None:
             return None

@@ -57,7 +57,7 @@ class ScrubApp(DeskApp):
         self._chosen = 0
         if game is not None:
             for run in self._sides:
-                run.boards = BoardMaker(frozenset({game}), game=game)
+                run.boards = BoardMaker.named(game)
         self._askers = tuple(asker) if isinstance(asker, Sequence) else (asker,) * len(self.replays)
         self._entry: tuple[str, str] | None = None
         # (sign, text) of what is being typed.
