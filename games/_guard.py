@@ -68,7 +68,7 @@ def _wrong(value: Any, want: type) -> str | None:
     if isinstance(value, Observation):
         if not isinstance(value.text, str):
             return f"gave the text {value.text!r:.60}, expected a string"
-        return _unwritable(value.view, "a view")
+        return _unwritable({"text": value.text}, "a text") or _unwritable(value.view, "a view")
     return None
 
 

@@ -94,6 +94,12 @@ def test_what_no_replay_could_hold_is_refused_where_it_comes_from(tmp_path: Path
             game.observe() if line.startswith("seen") else game.snapshot()
 
 
+def test_a_text_with_half_a_character_is_refused_where_it_comes_from(tmp_path: Path) -> None:
+    file = written(tmp_path, "def observe(self): return Observation(tick=0, text='\\ud800', view={})")
+    with pytest.raises(GameError, match=r"observe\(\) gave a text that no replay can hold: .*surrogates"):
+        make(file).observe()
+
+
 def test_an_error_of_the_games_own_is_left_as_it_is(tmp_path: Path) -> None:
     file = written(tmp_path, "def step(self, action):", "    from games.base import GameError", "    raise GameError('not now')")
     with pytest.raises(GameError, match=r"^not now$"):

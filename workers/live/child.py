@@ -23,9 +23,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from games.base import GameError
 from replays import events as ev
 from workers.config import Config
-from workers.errors import WorkerError
+from workers.errors import ConfigError, WorkerError
 from workers.rings import Doorbell, RingReader, RingWriter, Wiring, wait_any
 from workers.wire import Emitter, Ready
 
@@ -181,11 +182,16 @@ def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:
         # Also SystemExit: that its part is done nobody but the part may say.
         log.critical("%s failed", orders.role, exc_info=error)
         # One line for the desk's message; the traceback, without locals, is in the log.
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        print(_last_word(error), file=sys.stderr)
         code = 1
     _end_log(queue)
     sys.stderr.flush()
     os._exit(code)
+
+
+def _last_word(error: BaseException) -> str:
+    """What went wrong, in a line: a sentence of ours as it stands, anything else with its kind in front."""
+    return str(error) if isinstance(error, GameError | ConfigError) else f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 def hush_terminal(pipe: Pipe) -> None:
