@@ -12,8 +12,8 @@ import logging
 import os
 import queue
 import signal
-import sys
 import tempfile
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["DaskEngine", "check_dask"]
 
 REACHED_S = 10.0
+ATTEMPTS = 3
+"""A worker that dies takes with it what waited there as well, and only who was there every time is to blame."""
 
 
 def check_dask(address: str, cells: Sequence[Cell], *, limited: bool) -> None:
@@ -61,6 +63,8 @@ class DaskEngine:
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._folder = folder
+        self._own = not address
+        self._deaths: Counter[str] = Counter()
         self._over: queue.SimpleQueue[tuple[Job, Future[Any]]] = queue.SimpleQueue()
         self._cluster: Any = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
@@ -83,8 +87,9 @@ class DaskEngine:
                         processes=True,
                         host="127.0.0.1",
                         scheduler_port=0,
-                        dashboard_address=None,
-                        worker_dashboard_address=None,
+                        dashboard_address="127.0.0.1:0",
+                        worker_dashboard_address="127.0.0.1:0",
+                        scheduler_kwargs={"dashboard": False},
                         silence_logs=logging.CRITICAL,
                         local_directory=self._scratch.name,
                     )
@@ -102,8 +107,6 @@ class DaskEngine:
 
     def _look_at_workers(self, address: str, asked: int | None) -> int:
         """Return how many episodes they can play at a time."""
-        if not address:
-            self._client.run(_hush)
         try:
             versions = self._client.run(rtdesk_version)
         except ModuleNotFoundError as error:
@@ -117,7 +120,7 @@ class DaskEngine:
         return threads if asked is None else min(asked, threads)
 
     def start(self, job: Job) -> None:
-        future = self._client.submit(_play_far, job, key=f"{job.key}-{os.urandom(4).hex()}", pure=False, retries=0)
+        future = self._client.submit(_play_far, job, self._own, key=f"{job.key}-{os.urandom(4).hex()}", pure=False, retries=0)
         future.add_done_callback(lambda over: self._over.put((job, over)))
 
     def wait(self, timeout: float) -> list[tuple[Job, Row]]:
@@ -125,15 +128,21 @@ class DaskEngine:
             job, future = self._over.get(timeout=timeout)
         except queue.Empty:
             return []
-        out = [(job, self._row(job, future))]
-        while not self._over.empty():
-            job, future = self._over.get()
-            out.append((job, self._row(job, future)))
-        return out
+        row = self._row(job, future)
+        return [] if row is None else [(job, row)]
 
-    def _row(self, job: Job, future: Future[Any]) -> Row:
+    def _row(self, job: Job, future: Future[Any]) -> Row | None:
+        """Return the row of an episode that is over; None if it is played again."""
+        from distributed import KilledWorker
+
         if future.status != "finished":
             error = future.exception() if future.status == "error" else None
+            if isinstance(error, KilledWorker):
+                self._deaths[job.key] += 1
+                if self._deaths[job.key] < ATTEMPTS:
+                    self.start(job)
+                    return None
+                return failed(job.row, f"its worker died while it was played, {ATTEMPTS} times")
             why = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}" if error is not None else f"the episode was {future.status}"
             return failed(job.row, f"its worker failed: {why}")
         row, replay = future.result()
@@ -154,15 +163,15 @@ class DaskEngine:
             self._scratch.cleanup()
 
 
-def _play_far(job: Job) -> tuple[Row, bytes]:
+def _play_far(job: Job, own: bool) -> tuple[Row, bytes]:
     """Play an episode on a worker; return its row and its replay."""
+    if own:
+        # A worker of our own has our terminal: what a game prints is to go nowhere near the object on stdout, or the line of progress.
+        with open(os.devnull, "w") as nowhere:
+            for stream in (1, 2):
+                os.dup2(nowhere.fileno(), stream)
     with tempfile.TemporaryDirectory(prefix="rtdesk-bench-") as folder:
         row = play(job, folder)
         data = b"" if row.replay is None else (Path(folder) / Path(row.replay).name).read_bytes()
     return row, data
 
-
-def _hush() -> None:
-    """A worker of our own: what a game prints goes nowhere near the object on stdout."""
-    sys.stdout.flush()
-    os.dup2(2, 1)

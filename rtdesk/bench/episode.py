@@ -119,8 +119,11 @@ class _Recording:
 
 
 def _sentence(error: BaseException) -> str:
-    """An error on one line, with the place it came from; that of the last file which is not Python's own."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "lib/python" not in frame.filename]
+    """An error on one line, with the place it came from at first; that of the last file which is not Python's own."""
+    root = error
+    while root.__cause__ is not None:
+        root = root.__cause__
+    frames = [frame for frame in traceback.extract_tb(root.__traceback__) if "lib/python" not in frame.filename]
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}{': ' + text if text else ''}{where}"[:500]
