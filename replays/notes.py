@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from replays.events import Generation, Step
-from replays.plans import Cell, PlanStep, position, where
+from replays.plans import Cell, position, where
 
-__all__ = ["KIND", "MARK", "RANK", "SOURCE", "Note", "finished", "happened", "plan_step", "reason", "stale", "why"]
+__all__ = ["KIND", "MARK", "RANK", "SOURCE", "Note", "finished", "happened", "reason", "stale", "why"]
 
 
 class Note(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -62,15 +62,13 @@ def why(reason: str | None) -> str:
 
 
 def stale(stands: Cell | None, expected: Cell | None) -> str:
+    """Return the line for the moment the best line no longer fits where the player stands."""
     return f"plan went stale: at {where(stands)}, not {where(expected)}"
 
 
 def finished(event: Generation) -> str:
+    """Return the line for the end of a planner's generation: how, whose turn it was about, what it cost."""
     return f"{_FINISH.get(event.finish or 'stop', f'planner: {event.finish}')}, turn {event.id}, {event.clock_tokens:,} tok"
-
-
-def plan_step(turn: int, letter: str) -> PlanStep:
-    return PlanStep(turn, letter)
 
 
 def happened(event: Step, before: float, was: dict[str, Any]) -> list[tuple[str, str]]:

@@ -35,7 +35,7 @@ from replays.events import (
     Tick,
     Token,
 )
-from replays.plans import Pins, PlanLine, position
+from replays.plans import Pins, PlanLine, PlanStep, position
 from replays.streams import StreamState
 from replays.view_state import SCORES, ActionNote, AnswerNote, ProgramNote, ViewState
 
@@ -160,7 +160,7 @@ def _answer(state: ViewState, event: Answer) -> None:
     letters = [one_line(letter, 8) for letter in event.letters or ()]
     if event.mode == "plan":
         if letters and event.turns:
-            steps = tuple(notes.plan_step(turn, letter) for turn, letter in zip(event.turns, letters))
+            steps = tuple(PlanStep(turn, letter) for turn, letter in zip(event.turns, letters))
             state.plan = PlanLine(event.generation, steps)
             state.note(event.tick, "plan", f"plan of {len(steps)} moves in force, made for turn {event.generation}", "planner")
         else:

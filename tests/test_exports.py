@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,10 @@ from replays.writer import ReplayWriter
 from rtdesk.cli import run
 from rtdesk.exports import Span
 from rtdesk.exports.cast import cast_lines
-from rtdesk.exports.frames import Film, plain_rows, recorded_rate
+from rtdesk.exports.frames import Film, recorded_rate
 from rtdesk.exports.html import page_data
 from rtdesk.exports.svg import svg_at
+from rtdesk.tui.runs import Row
 from workers.config import plan_episode
 from workers.simulator import run_simulation
 
@@ -86,6 +88,11 @@ def screen(lines: list[bytes]) -> tuple[list[str], int]:
                 assert escape.endswith("m") or escape in ("\x1b[?25l", "\x1b[?25h"), repr(escape)
         assert not re.search(r"\x1b(?!\[)", data)
     return ["".join(line) for line in grid], len(frames)
+
+
+def plain_rows(rows: Sequence[Row]) -> list[str]:
+    """The letters of a screen."""
+    return ["".join(text for text, _ in row) for row in rows]
 
 
 @pytest.mark.parametrize("look", ["dark", "light", "ansi", "mono"])

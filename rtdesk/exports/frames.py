@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from replays import events as ev
 from replays.reader import Replay
@@ -156,10 +156,3 @@ def screen_rows(parts: dict[str, list[Row]], layout: Layout) -> list[Row]:
                 row = (*row, *parts[part][y - rect.y])
         rows.append(row)
     return rows
-
-
-def plain_rows(rows: Sequence[Row]) -> list[str]:
-    """Return the letters of a screen."""
-    return ["".join(text for text, _ in row) for row in rows]
-
-

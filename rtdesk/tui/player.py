@@ -407,9 +407,11 @@ def _timer(budget_ns: int) -> Callable[[], bool]:
     return lambda: time.monotonic_ns() > until
 
 
-def ListSource(events: Sequence[AnyEvent], *, mode: str = "live", playing: bool = True, rate: float | None = None) -> ReplaySource:
-    """Return a source over events in memory, for tests, pictures and headless exports."""
-    return ReplaySource(EventList(events), mode=mode, playing=playing, rate=rate)
+class ListSource(ReplaySource):
+    """A source over events in memory, for tests and pictures."""
+
+    def __init__(self, events: Sequence[AnyEvent], *, mode: str = "live", playing: bool = True, rate: float | None = None) -> None:
+        super().__init__(EventList(events), mode=mode, playing=playing, rate=rate)
 
 
 _: type[Source] = ReplaySource  # a type checker's proof that it fits
