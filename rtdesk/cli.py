@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from rtdesk.leave import Exit, complain, drop_output
+from rtdesk.leave import Exit, complain, drop_output, one_object
 
 __all__ = ["cli", "run"]
 
@@ -24,6 +24,12 @@ class Command(click.Command):
 
     def __init__(self, name: str | None, **more: Any) -> None:
         super().__init__(name, **{"context_settings": CONTEXT, **more})
+
+    def invoke(self, ctx: click.Context) -> Any:
+        if not ctx.params.get("as_json"):
+            return super().invoke(ctx)
+        with one_object():
+            return super().invoke(ctx)
 
 
 class Commands(click.Group):
@@ -72,6 +78,10 @@ def run(arguments: list[str]) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         return 130
+    except SystemExit as error:
+        # No way of ours to leave; of a file of somebody's, or of a library.
+        complain(f"something called sys.exit({error.code!r}) in the middle of it; is it in a file of yours?")
+        return 1
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
         drop_output()
@@ -269,15 +279,17 @@ def _run(
 @click.argument("files", nargs=-1, required=True, metavar="FILE")
 @click.option("--tick", type=int, help="Open at this tick, paused.")
 @click.option("--game", metavar="NAME|PATH", help="The game that draws the board; needed for a game of yours, for a replay never chooses code to run.")
+@click.option("--alone", is_flag=True, help="Show FILE alone, though another side of its match, or its parent, lies in the same folder.")
 @click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.")
 @click.option("--ascii", "plain", is_flag=True, help="No box drawing.")
 @click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most.")
-def replay(files: tuple[str, ...], tick: int | None, game: str | None, look: str | None, plain: bool, fps: int | None) -> int:
+def replay(files: tuple[str, ...], tick: int | None, game: str | None, alone: bool, look: str | None, plain: bool, fps: int | None) -> int:
     """Look back at a recording: play it at any pace, scrub to a tick or a token, go to events, look for words, read prompts. Up to three
-    recordings of one game, load and seed stand side by side and move in step, a fork beside its parent."""
+    recordings of one game, load and seed stand side by side and move in step. Beside a fork stands its parent, beside one side of a match the
+    other, if they lie in the same folder."""
     from rtdesk import replaying
 
-    return replaying.replay(files, tick=tick, game=game, look=look, plain=plain, fps=fps)
+    return replaying.replay(files, tick=tick, game=game, look=look, plain=plain, fps=fps, alone=alone)
 
 
 @cli.command()

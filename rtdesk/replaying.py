@@ -22,8 +22,8 @@ MOST = 3
 """Recordings that fit beside each other."""
 
 
-def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: str | None, plain: bool, fps: int | None) -> int:
-    """Show recordings until the person leaves. Returns the exit code."""
+def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: str | None, plain: bool, fps: int | None, alone: bool = False) -> int:
+    """Show recordings until the person leaves; beside a single one, unless `alone`, what belongs beside it. Returns the exit code."""
     from rtdesk.live import check_terminal
 
     if len(files) > MOST:
@@ -41,6 +41,9 @@ def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: st
     with contextlib.ExitStack() as stack:
         recordings = [stack.enter_context(open_replay(file)) for file in files]
         check_level(recordings)
+        given = recordings[0]
+        if len(files) == 1 and not alone:
+            recordings = beside(given, stack)
         recordings = parents_first(recordings)
         first, last = span(recordings)
         if tick is not None and not first <= tick <= last:
@@ -54,8 +57,23 @@ def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: st
         sources = make_sources(recordings, playing=tick is None)
         if tick is not None:
             sources[0].command("jump", str(tick))
+        told = "" if len(files) > 1 or len(recordings) == 1 else f"beside it {' and '.join(os.path.basename(one.path) for one in recordings if one is not given)}; --alone shows one"
         app = ScrubApp(sources, asker=[make_asker(one, game) for one in recordings], game=game, look=look, ascii=plain or None, fps=fps)
+        app.choose(recordings.index(given))
+        app.say(told)
         return app.run_desk()
+
+
+def beside(recording: Replay, stack: contextlib.ExitStack) -> list[Replay]:
+    """Return a recording and what belongs beside it, opened on `stack`, the sides of a match in their order."""
+    from replays.errors import ReplayError
+    from rtdesk.relatives import relatives
+
+    found = [recording]
+    for path in relatives(recording.path, recording.header)[: MOST - 1]:
+        with contextlib.suppress(ReplayError):
+            found.append(stack.enter_context(open_replay(path)))
+    return sorted(found, key=lambda one: one.header.match.side if one.header.match is not None else MOST)
 
 
 def check_level(recordings: Sequence[Replay]) -> None:

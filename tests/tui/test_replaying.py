@@ -1,10 +1,13 @@
 """`rtdesk replay`: which files go together and in what order, every refusal in one line, a game of one's own, and the kept recordings shown."""
 
 import asyncio
+import contextlib
 import functools
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from material import episode
 from test_player import write
@@ -87,6 +90,60 @@ def test_a_fork_stands_behind_its_parent_whatever_the_order_they_are_given_in(tm
         assert found == ["parent", "child", "grandchild"]
     found = [Path(one.path).stem for one in replaying.parents_first([open_replay(path) for path in (stranger, child)])]
     assert found == ["stranger", "child"]
+
+
+def test_what_belongs_beside_a_recording_is_found_in_its_folder_by_its_ids(tmp_path: Path) -> None:
+    """Sides of a match, the recording that was raced, and a fork's parent; whatever they are called, and only of the same level."""
+
+    def made(name: str, load: str = "hard", **fields: Any) -> str:
+        header, *events = played(load)
+        path = tmp_path / f"{name}.rtr"
+        write(path, [msgspec.structs.replace(header, **fields), *(event for event in events if event.tick < 3)])
+        return str(path)
+
+    match = {"match": "m1"}
+    first = made("z-first", meas={**match, "file_id": "1"}, match=ev.Match(side=0, of=2))
+    second = made("a-second", meas={**match, "file_id": "2"}, match=ev.Match(side=1, of=2))
+    made("other-match", meas={"match": "m2", "file_id": "3"}, match=ev.Match(side=0, of=2))
+    made("other-level", load="medium", meas={**match, "file_id": "4"}, match=ev.Match(side=1, of=2))
+    raced = made("raced", meas={"file_id": "6", "ghost": "7"}, match=ev.Match(side=0, of=2))
+    ghost = made("ghost", meas={"file_id": "7"})
+    fork = made("fork", meas={"file_id": "8"}, parent=ev.Parent(file="7", tick=0))
+    alone = made("alone", meas={"file_id": ""}, parent=ev.Parent(file="", tick=0))
+    (tmp_path / "noise.rtr").write_bytes(b"\x81\xa1")
+    (tmp_path / "folder.rtr").mkdir()
+    (tmp_path / "gone.rtr").symlink_to(tmp_path / "nowhere")
+
+    def beside(path: str) -> list[str]:
+        with contextlib.ExitStack() as stack:
+            return [one.path for one in replaying.parents_first(replaying.beside(stack.enter_context(open_replay(path)), stack))]
+
+    assert beside(first) == beside(second) == [first, second]
+    assert beside(raced) == [raced, ghost]
+    assert beside(ghost) == [ghost]
+    assert beside(fork) == [ghost, fork]
+    assert beside(alone) == [alone]
+
+
+def test_a_side_of_a_match_opens_with_the_other_and_is_the_chosen_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    header, *events = played()
+    paths = []
+    for side in (0, 1):
+        path = tmp_path / f"{side}.rtr"
+        write(path, [msgspec.structs.replace(header, meas={"match": "m", "file_id": str(side)}, match=ev.Match(side=side, of=2)), *(event for event in events if event.tick < 9)])
+        paths.append(str(path))
+    shown: list[ScrubApp] = []
+    monkeypatch.setattr(ScrubApp, "run_desk", lambda self: shown.append(self) or 0)
+    monkeypatch.setattr("rtdesk.live.check_terminal", lambda *_: None)
+    assert run(["replay", paths[1], "--tick", "4"]) == 0
+    assert [one.title for one in shown[0].replays] == ["0.rtr", "1.rtr"]
+    assert shown[0].lead.title == "1.rtr"
+    assert shown[0].lead.tick == 4
+    assert shown[0]._notice == "beside it 0.rtr; --alone shows one"
+    assert run(["replay", paths[1], "--alone"]) == 0
+    assert [one.title for one in shown[1].replays] == ["1.rtr"]
+    assert run(["replay", paths[1], paths[0]]) == 0
+    assert (shown[2].lead.title, shown[2]._notice) == ("1.rtr", "")
 
 
 def test_several_recordings_move_over_the_ticks_of_all_of_them(tmp_path: Path) -> None:
