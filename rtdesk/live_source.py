@@ -17,6 +17,7 @@ from replays.view_state import ViewState
 from rtdesk.heat import Heat, Table, rate_of
 from rtdesk.tui.source import Item, Pace
 from rtdesk.tui.views import Overview, Status
+from workers.hands import HELD_NS
 from workers.live.desk import LiveRun
 from workers.pace import Pacer
 
@@ -27,8 +28,6 @@ FASTEST = 64.0
 FASTEST_HANDS = 30.0
 """Ticks a second a person may be asked to keep up with."""
 LOG_TAIL = 16384
-HELD_NS = 250_000_000
-"""So long after a tick was due it is said that a server is waited for."""
 REMARK_NS = 10_000_000_000
 """So long a remark about how the run was set up is shown."""
 

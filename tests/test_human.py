@@ -141,8 +141,8 @@ def test_keys_pressed_while_somebody_is_waited_for_do_not_count() -> None:
 
 
 def test_a_tick_that_ends_a_little_late_takes_keys_until_it_ends() -> None:
-    actions = Sitting(ticks=4, together=True).play([(0.51, "L"), (1.56, "R"), (2.1, "U")], word_s={0: 0.52, 2: 1.64})
-    assert letters(actions) == "L--U"
+    actions = Sitting(ticks=4, together=True).play([(0.51, "L"), (1.7, "R"), (2.2, "U"), (2.48, "D"), (2.6, "R")], word_s={0: 0.52, 2: 1.72, 3: 2.5})
+    assert letters(actions) == "L-RU"
 
 
 def test_a_key_pressed_in_the_moment_between_two_ticks_counts_for_the_next() -> None:

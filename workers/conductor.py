@@ -19,8 +19,8 @@ from workers.agents import Choice, Decision, Ran
 from workers.budget import DynamicBudget
 from workers.cast import Cast
 from workers.config import Config
-from workers.hands import Hands
-from workers.pace import KEEP_NS, Tempo
+from workers.hands import HELD_NS, Hands
+from workers.pace import Tempo
 from workers.rings import KIND_CHUNK, KIND_EVENT, Frame
 from workers.seats import Seats
 from workers.wire import START, Close, Command, Control, Death, Emitter, Go, GoAhead, Grant, Mark, Ready, Stand, read_control, read_event
@@ -175,7 +175,7 @@ class Conductor:
     def _on_command(self, command: Command) -> None:
         what, value = command.what, command.value
         if what == "key":
-            if self._hands.press(command, until_ns=self._until_ns + KEEP_NS):
+            if self._hands.press(command, until_ns=self._until_ns + HELD_NS):
                 self._on_key(command)
             return
         if what == "quit":

@@ -1,9 +1,9 @@
 """The keys of the people who play: at most one key a player is in force, the last pressed wins, and nothing queues.
 
 A terminal tells of no key's release, and a key held down is many presses: so a key counts for the tick it was pressed in and
-for no other. A tick that ends a little later than it is due, because a process was slow to wake, takes keys until it ends: nobody can see
-that it was due. What is pressed after its end and before the next begins counts for the next, unless time stood still in between because
-somebody was waited for: those keys were pressed at a board that held.
+for no other. A tick that ends a little later than it is due takes keys until it ends: nobody can see that it was due. Once it is `HELD_NS`
+late, because somebody is waited for, the screen says that the board holds, and keys count no longer, neither for this tick nor for the
+next. What is pressed in the moment between two ticks counts for the second.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from workers.pace import KEEP_NS
 from workers.wire import Command
 
-__all__ = ["Hands"]
+__all__ = ["HELD_NS", "Hands"]
+
+HELD_NS = 250_000_000
+"""So long after it was due a tick that has not ended is one whose board holds."""
 
 
 class Hands:
@@ -46,7 +48,7 @@ class Hands:
         """A tick begins; returns the keys that were pressed for it already, which are in force now."""
         self._open = True
         # Later than a tick is ever late by itself: the board held, and at the very first tick it had not begun.
-        early = [] if now_ns - self._ended_ns > KEEP_NS else list(self._early.values())
+        early = [] if now_ns - self._ended_ns > HELD_NS else list(self._early.values())
         self._early.clear()
         return [key for key in early if self.press(key, until_ns=math.inf)]
 
