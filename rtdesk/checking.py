@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, print_json
 from rtdesk.look_back import print_plain
 
 __all__ = ["check"]
@@ -25,7 +24,7 @@ def check(kind: str, name: str, *, game: str | None, as_json: bool) -> int:
         report = (check_agent if kind == "agent" else check_backend)(name, game=game or "snake")
     if as_json:
         findings: list[dict[str, Any]] = [{"check": found.check, "problem": found.problem, "cause": found.cause} for found in report.findings]
-        print(json.dumps({"kind": kind, "subject": name, "ok": report.ok, "checks": list(report.checks), "findings": findings}))
+        print_json({"kind": kind, "subject": name, "ok": report.ok, "checks": list(report.checks), "findings": findings})
     else:
         print_plain("\n".join(report.lines()))
     return 0 if report.ok else 1

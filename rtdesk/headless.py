@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from typing import Any
 
 from rtdesk.heat import Gate, Heat
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit, complain, print_json
 from rtdesk.live import QUIT_S, Signals, Wanted, sentence
 from rtdesk.match import make_plan, make_runs
 
@@ -56,7 +55,7 @@ def play_match(wanted: Wanted) -> int:
         kept = run.recording if run.recording and os.path.exists(run.recording) else None
         results.append(summary(run.header, run.end, replay=kept, wall_s=wall_s))
     if wanted.as_json:
-        print(json.dumps({**results[0], "match": heat.runs[0].header.meas["match"], "sides": results}, allow_nan=False))
+        print_json({**results[0], "match": heat.runs[0].header.meas["match"], "sides": results})
     else:
         print("\n".join(sentence(result) for result in results))
     lost = [run.record_failure for run in heat.runs if run.record_failure is not None]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout, suppress
+from contextvars import ContextVar
+from typing import Any, TextIO
 
-__all__ = ["Exit", "complain", "drop_output"]
+__all__ = ["Exit", "complain", "drop_output", "one_object", "print_json"]
+
+_OUT: ContextVar[TextIO | None] = ContextVar("out", default=None)
 
 LONGEST_LINE = 4000
 """Characters of a line on stderr; what goes on for longer has been put into an error by somebody else."""
@@ -33,6 +38,24 @@ def complain(line: str) -> None:
     # Where nobody is left to tell, the exit code does.
     with suppress(OSError):
         print(f"rtdesk: {text}".encode(encoding, "backslashreplace").decode(encoding), file=sys.stderr)
+
+
+@contextmanager
+def one_object() -> Iterator[None]:
+    """Within it stdout is for `print_json` alone: what else is printed, by a file of the user's say, goes to stderr."""
+    token = _OUT.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _OUT.reset(token)
+
+
+def print_json(value: Any) -> None:
+    """Print the one JSON object of a command's --json. Raises ValueError for a number JSON does not have."""
+    import json
+
+    print(json.dumps(value, allow_nan=False), file=_OUT.get() or sys.stdout)
 
 
 def drop_output() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import signal
@@ -12,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit, complain, print_json
 from rtdesk.paths import default_recording, intruder
 from workers.config import Config, plan_episode
 
@@ -148,7 +147,7 @@ def play_headless(wanted: Wanted) -> int:
         kept = f"; the replay so far is {record}" if record and os.path.exists(record) else ""
         raise Exit(1, f"{run.failure or 'the run ended without a result'}{kept}")
     result = summary(run.header, run.end, replay=record if record and os.path.exists(record) else None, wall_s=wall_s)
-    print(json.dumps(result, allow_nan=False) if wanted.as_json else sentence(result))
+    print_json(result) if wanted.as_json else print(sentence(result))
     if run.record_failure is not None:
         if not told_recorder:
             complain(f"recording stopped: {run.record_failure}")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 from replays.compare import Missing, brief
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit, complain, print_json
 
 if TYPE_CHECKING:
     from replays.diff import Comparison
@@ -39,7 +38,7 @@ def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None =
             influence = weigh(recording, game=game, reactor=reactor)
             found["guidance"] = {**msgspec.to_builtins(influence), "neither": influence.neither, "ahead": AHEAD}
     if as_json:
-        print(json.dumps(found, allow_nan=False))
+        print_json(found)
     else:
         print_plain("\n".join(info_lines(found)))
     for warning in found["warnings"]:
@@ -148,7 +147,7 @@ def verify(
             "game": {"same": verdict.same, "divergence": _divergence(verdict.divergence)},
             "warnings": warnings,
         }
-        print(json.dumps(strict(report), allow_nan=False))
+        print_json(strict(report))
         return 0 if same else 1
     told = f"thinkers run again in {again.ticks} ticks, all equal" if again.ran else "thinkers not run again"
     told += f" ({again.why})" if again.why else ""
@@ -188,7 +187,7 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
 
         from replays.info import strict
 
-        print(json.dumps(strict({**msgspec.to_builtins(comparison, enc_hook=_nothing), "same": comparison.same}), allow_nan=False))
+        print_json(strict({**msgspec.to_builtins(comparison, enc_hook=_nothing), "same": comparison.same}))
     elif comparison.same:
         print_plain(f"the same in all {comparison.ticks[0]} ticks")
     else:
@@ -227,7 +226,7 @@ def answer(game: str, *, mode: str, turn: int, file: str | None) -> int:
                 raw = source.read()
         except OSError as error:
             raise Exit(2, f"{file}: cannot be read ({error.strerror}); give a text file, or the text on stdin") from error
-    print(json.dumps(answer_report(spec, raw.decode("utf-8", "replace"), mode, turn)))
+    print_json(answer_report(spec, raw.decode("utf-8", "replace"), mode, turn))
     return 0
 
 

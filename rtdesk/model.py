@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from rtdesk.leave import complain
+from rtdesk.leave import complain, print_json
 from rtdesk.look_back import print_plain
 from workers.errors import BackendError, ConfigError
 
@@ -35,7 +34,7 @@ def model(spec: str, *, prompt: str | None, idle_timeout: str, as_json: bool) ->
         backend = _backend(spec, parse_duration(idle_timeout, name="--idle-timeout"))
     except ConfigError as error:
         if as_json:
-            print(json.dumps({**found, "spec": None, "error": "config", "message": str(error)}))
+            print_json({**found, "spec": None, "error": "config", "message": str(error)})
         raise
     found |= {"spec": backend.info.spec, "url": backend.endpoint.shown, "model": backend.endpoint.model, "profile": backend.endpoint.profile.name}
     try:
@@ -47,7 +46,7 @@ def model(spec: str, *, prompt: str | None, idle_timeout: str, as_json: bool) ->
     finally:
         backend.close()
     if as_json:
-        print(json.dumps(found, allow_nan=False))
+        print_json(found)
     else:
         print_plain("\n".join(answer_lines(found) if prompt is not None else probe_lines(found)))
     if found["error"] is None:

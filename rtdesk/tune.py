@@ -7,7 +7,6 @@ calls run one at a time, so a server that gets slower with two streams needs mor
 
 from __future__ import annotations
 
-import json
 import math
 import shlex
 import statistics
@@ -20,7 +19,7 @@ import msgspec
 from games.base import Game
 from replays import events as ev
 from replays.timing import natural_use
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit, complain, print_json
 from rtdesk.look_back import print_plain
 from workers import backends
 from workers.answers import read_answer
@@ -117,7 +116,7 @@ def tune(asked: Asked, *, as_json: bool) -> int:
         "failed": failed,
         **suggest(calls, config, asked),
     }
-    print(json.dumps(found, allow_nan=False)) if as_json else print_plain("\n".join(lines(found)))
+    print_json(found) if as_json else print_plain("\n".join(lines(found)))
     return 0
 
 

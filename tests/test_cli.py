@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -104,7 +105,8 @@ def test_export_writes_one_row_a_tick_and_strict_json(played: tuple[dict[str, ob
     result, path = played
     table = tmp_path / "run.csv"
     assert rtdesk("export", str(path), "--to", "csv", "-o", str(table), cwd=tmp_path).returncode == 0
-    assert len(table.read_text().splitlines()) == result["ticks"] + 1  # type: ignore[operator]
+    with table.open(newline="", encoding="utf-8") as lines:
+        assert len(list(csv.reader(lines))) == result["ticks"] + 1  # type: ignore[operator]
     again = rtdesk("export", str(path), "--to", "csv", "-o", str(table), cwd=tmp_path)
     assert again.returncode == 2
     done = rtdesk("export", str(path), "--to", "jsonl", cwd=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import pty
 import re
@@ -64,6 +65,68 @@ def test_a_line_beside_the_result_is_text_in_any_locale(monkeypatch: pytest.Monk
     assert line.isprintable()
     assert line.startswith("rtdesk: note: a server said ")
     assert line.endswith(" and went \\u2013 \\u51b7")
+
+
+NOISY = """
+\"\"\"Walk.\"\"\"
+from games.base import BaseGame, Board, GameSpec, Observation, StepResult
+print("loaded")
+SPEC = GameSpec(name="walk", title="Walk", summary="Walk.", letters=(("R", "right"),), default_action="R", points_name="steps", points_max=9, max_ticks=3)
+
+
+class Game(BaseGame):
+    spec = SPEC
+    points = 0
+
+    def reset(self, seed=None):
+        print("reset")
+        self.points, self._playing = 0, True
+        return self.observe()
+
+    def observe(self):
+        return Observation(tick=self.points, text="walk", view={"x": self.points})
+
+    def step(self, action):
+        print("step")
+        self.points += 1
+        over = "cap" if self.points == 3 else None
+        return StepResult(observation=self.observe(), reward=1, score=self.points, terminated=False, truncated=over is not None, reset=False, done_reason=over)
+
+    def snapshot(self):
+        return {"x": self.points, "rest": {"game": "walk", "load": self.load, "seed": self.seed, "score": self.points, "done": False, "done_reason": None}}
+
+    def restore(self, snapshot):
+        self.points = snapshot["x"]
+
+    def describe(self):
+        print("describe")
+        return "walk"
+
+    def board(self):
+        return Board(columns=1, rows=1, entities=())
+"""
+
+
+def test_json_is_alone_on_stdout_whatever_a_file_of_yours_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    game, run = tmp_path / "walk.py", tmp_path / "run.rtr"
+    game.write_text(NOISY, encoding="utf-8")
+    for command in (
+        ["play", str(game), "--agent", "default", "--headless", "--record", str(run)],
+        ["verify", str(run), "--game", str(game)],
+        ["check", "game", str(game)],
+    ):
+        cli.run([*command, "--json"])
+        out, err = capsys.readouterr()
+        assert isinstance(json.loads(out), dict), command
+        assert "reset" in err, command
+    assert cli.run(["play", str(game), "--agent", "default", "--headless", "--no-record"]) == 0
+    assert "reset" in capsys.readouterr().out
+
+
+def test_whoever_leaves_by_the_back_door_is_told_of(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(live, "play_headless", lambda wanted: sys.exit(0))
+    assert cli.run(["play", "snake", "--headless", "--json"]) == 1
+    assert capsys.readouterr() == ("", "rtdesk: something called sys.exit(0) in the middle of it; is it in a file of yours?\n")
 
 
 def test_nothing_but_one_door_leads_to_stderr() -> None:

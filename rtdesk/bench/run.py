@@ -6,7 +6,6 @@ seeds. An episode is done if a good row with its key is there, and its key holds
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -21,7 +20,7 @@ from rtdesk.bench.folder import ROWS, Writer
 from rtdesk.bench.grid import Asked, Cell, Job, make_plan
 from rtdesk.bench.pool import Engine, LocalEngine
 from rtdesk.bench.rows import Row, accept
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, print_json
 from rtdesk.live import Signals
 from workers import backends
 from workers.errors import ConfigError
@@ -267,7 +266,7 @@ def _result(settings: Settings, cells: Sequence[Cell], told: dict[str, Row], *, 
 def _say(result: dict[str, Any], settings: Settings, *, code: int | None) -> int:
     counts = result["episodes"]
     if settings.as_json:
-        print(json.dumps(result, allow_nan=False))
+        print_json(result)
     else:
         from rtdesk.look_back import print_plain
 

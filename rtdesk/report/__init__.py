@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtdesk.leave import Exit
+from rtdesk.leave import Exit, print_json
 
 if TYPE_CHECKING:
     from rtdesk.bench.run import Prices
@@ -32,7 +31,7 @@ def report(folder: str, *, plots: bool = False, against: str | None = None, pric
 
         found["plots"] = draw(found, Path(folder) / "plots")
     if as_json:
-        print(json.dumps(found, allow_nan=False))
+        print_json(found)
     else:
         print_plain("\n".join(lines(found)))
     return 0
