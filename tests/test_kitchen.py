@@ -22,6 +22,8 @@ from replays.reader import open_replay
 from replays.reduce import fold_all
 from replays.verify import verify
 from replays.writer import ReplayWriter
+from rtdesk.exports import Span
+from rtdesk.exports.html import page_data
 from rtdesk.fork import fork_options
 from rtdesk.live import Wanted, label
 from rtdesk.match import Seat, make_plan
@@ -373,3 +375,12 @@ def test_what_guidance_did_is_asked_about_the_partners_actions(recording: Path) 
         # With what it was shown then it says what it said then.
         assert told.asked[1].letter == applied.letter
         assert weigh(replay).asked == 30
+
+
+def test_the_page_shows_the_partners_action_and_the_other_cooks_beside_it(recording: Path) -> None:
+    with open_replay(recording) as replay:
+        data = page_data(replay, Span(0, 29))
+        letters = [[event.letter for event in replay.events(tick) if isinstance(event, ev.Action)] for tick in range(30)]
+    assert (data["agent"], data["whose"]) == ("random + agile", "partner's ")
+    # What was applied in a tick is told with the tick.
+    assert [(row["beside"][:2], row["act"][0]) for row in data["ticks"]] == [(["random", mine], theirs) for mine, theirs in letters]
