@@ -166,7 +166,7 @@ EPISODE_OPTIONS = _options(
     click.option("--force-answer", is_flag=True, help="Keep the end of the reactor's time back, and ask for its answer where it has none by then."),
     click.option("--allow-code", is_flag=True, help="Let agent code run, in a sandbox, the programs that its planner writes."),
     click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
-    click.option("--partner", metavar="scripted|human|AGENT", help="Who plays beside the agent, in a game for two.  [default: scripted]"),
+    click.option("--partner", metavar="scripted|human|AGENT", help="Who plays beside the agent, in a game for two; one of them may have thinkers.  [default: scripted]"),
     click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),
     click.option("--tpot", metavar="5ms", help="Time a token takes, instead of a tick rate; the builtin thinkers' speed in wall time."),
 )
