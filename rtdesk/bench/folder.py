@@ -34,6 +34,7 @@ __all__ = ["PLAN", "REPLAYS", "ROWS", "Found", "Writer", "read_folder", "write_w
 PLAN = "bench.json"
 ROWS = "results.jsonl"
 REPLAYS = "replays"
+LOCK = ".lock"
 FORMAT = "rtdesk.bench"
 VERSION = 1
 MAX_BYTES = 1 << 31
@@ -109,11 +110,12 @@ class Writer:
         self.folder = folder
         self.replays = folder / REPLAYS
         try:
-            strange = folder.is_dir() and not (folder / PLAN).exists() and any(name.name != ".lock" for name in folder.iterdir())
-            if strange:
+            # A bench that was killed early has left all of its own but the plan.
+            ours = {LOCK, ROWS, REPLAYS}
+            if folder.is_dir() and not (folder / PLAN).exists() and any(path.name not in ours and PART not in path.name for path in folder.iterdir()):
                 raise ConfigError(f"{folder} is not empty and no folder of results; give -o a new one, or one that a bench has made")
             self.replays.mkdir(parents=True, exist_ok=True)
-            self._lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise ConfigError(f"{folder} cannot be written to ({error.strerror}); give -o another folder") from None
         try:

@@ -20,7 +20,7 @@ from rtdesk.bench.folder import ROWS, Writer
 from rtdesk.bench.grid import Asked, Cell, Job, make_plan
 from rtdesk.bench.pool import Engine, LocalEngine
 from rtdesk.bench.rows import Row, accept
-from rtdesk.leave import Exit, print_json
+from rtdesk.leave import Exit, complain, print_json
 from rtdesk.live import Signals
 from workers import backends
 from workers.errors import ConfigError
@@ -97,7 +97,7 @@ def bench(asked: Asked, settings: Settings) -> int:
 
         check_dask(address, plan.cells, limited=settings.limit_s is not None)
     for note in plan.notes:
-        print(f"rtdesk: note: {note}", file=sys.stderr)
+        complain(f"note: {note}")
     with Writer(Path(settings.folder)) as writer:
         held = accept(writer.found.rows).rows
         jobs = plan.jobs()
@@ -161,9 +161,9 @@ def _play(
 def _say_found(writer: Writer, have: int, planned: int) -> None:
     if writer.found.bad or writer.found.torn:
         torn = " and a torn one" if writer.found.torn else ""
-        print(f"rtdesk: note: {writer.folder / ROWS}: {writer.found.bad} lines{torn} are no rows and do not count", file=sys.stderr)
+        complain(f"note: {writer.folder / ROWS}: {writer.found.bad} lines{torn} are no rows and do not count")
     if have:
-        print(f"rtdesk: {have} of {planned} episodes are there already", file=sys.stderr)
+        complain(f"{have} of {planned} episodes are there already")
 
 
 class _Progress:
@@ -193,7 +193,7 @@ class _Progress:
             self._paint(now)
         elif not self._live and now - self._said >= PLAIN_S and self._count < self._total:
             self._said = now
-            print(f"rtdesk: {self._text(now)}", file=sys.stderr, flush=True)
+            complain(self._text(now))
 
     def _text(self, now: float) -> str:
         took = now - self._began
@@ -216,7 +216,7 @@ class _Progress:
         if self._live and self._width:
             sys.stderr.write("\r" + " " * self._width + "\r")
         if self._count and sys.stderr is not None:
-            print(f"rtdesk: {self._text(time.monotonic())}", file=sys.stderr)
+            complain(self._text(time.monotonic()))
 
 
 def token_totals(rows: Iterable[Row]) -> dict[str, dict[str, int]]:

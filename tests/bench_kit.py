@@ -1,0 +1,89 @@
+"""What the tests of bench and report share: the newcomer's game, one that fails, and rows made by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rtdesk.bench.grid import Cell
+from rtdesk.bench.rows import Row, encode_row, key_of
+
+GUIDE = Path(__file__).parent.parent / "docs" / "add-your-own.md"
+FILE = re.compile(r"<!-- file: (\S+) -->\n```python\n(.*?)```", re.DOTALL)
+UNLUCKY = """
+
+import os
+
+_step = Game.step
+
+
+def step(self, *given):
+    print("a game that talks")
+    if self.seed == 1:
+        raise RuntimeError("bad luck")
+    if self.seed == 2:
+        os._exit(7)
+    if self.seed == 3:
+        while True:
+            pass
+    return _step(self, *given)
+
+
+Game.step = step
+"""
+
+
+def newcomers(folder: Path) -> None:
+    """Write the three files of the guide, and `unlucky.py`: a corridor that fails on seed 1, kills its process on 2 and hangs on 3."""
+    files = dict(FILE.findall(GUIDE.read_text(encoding="utf-8")))
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    (folder / "unlucky.py").write_text(files["corridor.py"].replace('name="corridor"', 'name="unlucky"') + UNLUCKY, encoding="utf-8")
+
+
+def rows_of(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
+
+
+def row(seed: int, score: float | None, *, agent: str = "agile", config: str = "", sample: int = 0, **more: Any) -> Row:
+    """A row of an episode of ten ticks, different from all others unless told otherwise."""
+    config = config or f"{agent}-config"
+    told: dict[str, Any] = {
+        "game": "snake",
+        "load": "easy",
+        "tick_budget": 8192,
+        "reactive_budget": 2048 if agent.startswith("agile") else None,
+        "ticks": 10,
+        "moves": f"{config} {seed} {sample} {score}",
+        "raw_score": None if score is None else score * 24,
+        "points": None if score is None else score * 24,
+        "done_reason": "cap",
+        **more,
+    }
+    return Row(key=key_of(config, seed, sample), config=config, agent=agent, seed=seed, sample=sample, score=score, status="error" if score is None else "ok", **told)
+
+
+def cell(agent: str, seeds: list[int], **more: Any) -> Cell:
+    """The cell of `row`s."""
+    told: dict[str, Any] = {"game": "snake", "load": "easy", "tick_budget": 8192, "reactive_budget": 2048 if agent.startswith("agile") else None, **more}
+    config = told.pop("config", f"{agent}-config")
+    return Cell(config=config, agent=agent, design=told.pop("design", f"{agent}-design"), settings=told.pop("settings", {}), seeds=seeds, points_max=24, points_name="apples", **told)
+
+
+def write_rows(folder: Path, rows: list[Row], *, tail: bytes = b"") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.jsonl").write_bytes(b"".join(map(encode_row, rows)) + tail)
+
+
+def wait_for(what: Callable[[], bool], *, seconds: float = 60.0) -> None:
+    """Wait until something is so; fails after `seconds`."""
+    import threading
+    import time
+
+    deadline = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < deadline, "waited in vain"
+        threading.Event().wait(0.02)
