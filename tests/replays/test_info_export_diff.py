@@ -183,6 +183,14 @@ def test_what_differs_after_the_parting_is_counted(tmp_path: Path, played: Playe
     assert compared(tmp_path, played, play(ticks=20)).after is None
 
 
+def test_a_fault_of_the_machine_is_no_difference_in_what_it_came_to(tmp_path: Path, played: Played) -> None:
+    slept = ev.Fault(tick=3, component="game", what="stood still for 9 s", done="deadlines moved", cause="host")
+    held = played._replace(ticks=[(tick, [*events, slept] if tick == 3 else events) for tick, events in played.ticks])
+    assert compared(tmp_path, played, held).same
+    other = compared(tmp_path, held, play(ticks=20, salt=1)).after
+    assert (other.a.faults, other.b.faults) == (2, 2)
+
+
 def test_the_score_both_had_is_that_before_the_parting(tmp_path: Path, played: Played) -> None:
     def other(event: ev.AnyEvent) -> ev.AnyEvent:
         return msgspec.structs.replace(event, letter="Q") if isinstance(event, ev.Action) and event.tick == 15 else event

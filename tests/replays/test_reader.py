@@ -18,6 +18,7 @@ import pytest
 from replay_episodes import Played, play, record_starts, write
 
 from replays import events as ev
+from replays import scan
 from replays.annotate import resave
 from replays.errors import ReplayError
 from replays.export import csv_lines, jsonl_lines
@@ -452,6 +453,21 @@ def test_a_part_of_a_replay_is_walked_without_the_header(tmp_path: Path, played:
         assert list(replay.iter(28)) == [*played.ticks[28][1], *played.ticks[29][1], played.end]
         assert list(replay.iter(50)) == []
         assert replay.events(99) == ()
+
+
+@pytest.mark.parametrize("window", [47, 64, 101])
+def test_a_record_is_found_again_wherever_the_window_ends(window: int, tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    starts = record_starts(whole)
+    damaged = bytearray(whole)
+    for at in starts[2:20:3]:
+        damaged[at + 2] ^= 0xFF
+    damaged[-9:] = bytes(9)
+    with opened(tmp_path / "a.rtr", bytes(damaged)) as replay:
+        found = replay.ticks
+    assert 0 < len(found) < len(starts)
+    monkeypatch.setattr(scan, "_WINDOW", window)
+    with opened(tmp_path / "b.rtr", bytes(damaged)) as replay:
+        assert replay.ticks == found
 
 
 def test_a_file_of_marks_does_not_take_for_ever(tmp_path: Path) -> None:
