@@ -87,6 +87,25 @@ def test_counts_start_over_with_the_tick_and_with_the_generation() -> None:
     assert (state.planner.tokens, state.planner.total_tokens) == (0, 6)
 
 
+def test_budget_nobody_used_is_counted_tick_by_tick() -> None:
+    events = [HEADER, tick(0), start("planner", 0), token("planner", 0, "a" * 30, 1), tick(1), tick(2), start("planner", 2), token("planner", 2, "b" * 100, 201), tick(3)]
+    assert fold_all(events).idle == 70 + 100 + 0
+    alone = msgspec.structs.replace(HEADER, backends={"reactor": ev.Backend(spec="builtin")})
+    assert fold_all([alone, tick(0), tick(1)]).idle == 0
+
+
+def test_the_clock_is_that_of_the_newest_event_whatever_the_order() -> None:
+    state = fold_all([HEADER, token("planner", 0, "late", 50), token("reactor", 0, "early", 20)])
+    assert state.now_ns == 500
+
+
+@pytest.mark.parametrize(("ended", "finish", "told"), [(2, "stop", False), (3, "stop", True), (0, "length", True)])
+def test_the_end_of_thinking_is_news_when_it_took_long_or_went_wrong(ended: int, finish: str, told: bool) -> None:
+    end = ev.Generation(tick=ended, at=ended * 100 + 5, stream="planner", id=0, phase="end", finish=finish, clock_tokens=9)
+    state = fold_all([HEADER, tick(0), start("planner", 0), *(tick(number) for number in range(1, ended + 1)), end])
+    assert [note.kind for note in state.notes] == (["finish"] if told else [])
+
+
 def test_a_plan_goes_stale_once_and_says_where_the_player_is() -> None:
     line = "Best line so far: Turn 0: U to (3,4); Turn 1: U to (3,5); Turn 2: U to (3,6)\n"
     events = [
