@@ -356,6 +356,13 @@ def test_a_reactive_budget_belongs_to_a_pair_and_is_left_out_where_it_does_not_f
     assert plan.notes == ["a reactive budget of 2048 tokens does not fit into a tick of 1024, and is left out there"]
 
 
+def test_a_reactive_budget_is_the_partners_where_that_one_thinks() -> None:
+    plan = make_plan(Grid(games=("overcooked",), agents=("default+partner=agile", "random+partner=reactive"), reactive_budgets=("512",), options={"throughput": "shared"}))
+    assert [(cell.agent, cell.reactive_budget) for cell in plan.cells] == [("default+partner=agile+throughput=shared", 512), ("random+partner=reactive", None)]
+    with pytest.raises(ConfigError, match="both have to think"):
+        make_plan(Grid(games=("overcooked",), agents=("reactive",), options={"partner": "agile"}))
+
+
 def test_an_agents_name_holds_its_options_wherever_they_were_given() -> None:
     own = make_plan(Grid(games=("snake",), agents=("agile+guidance=none", "agile")))
     whole = make_plan(Grid(games=("snake",), agents=("agile", "reactive"), options={"guidance": "none", "planner": "builtin"}))

@@ -326,11 +326,11 @@ def _variant(text: str, whole: Mapping[str, Any], notes: list[str]) -> tuple[str
     if "+" in bare and not bare.endswith(".py"):
         bad = bare.split("+")[1].partition("=")[0]
         raise unknown("option of an agent", bad, [name.replace("_", "-") for name in _OPTIONS])
-    shape = agents.shape(bare)
     own: dict[str, Any] = {}
     for part in parts:
         name, _, value = part.partition("=")
         own[name.replace("-", "_")] = _value(name, value)
+    shape = _shape(bare, {**whole, **own})
     options = dict(own)
     for name, value in whole.items():
         if all(getattr(shape, role) for role in _NEEDS.get(name, ())):
@@ -362,8 +362,13 @@ def _value(name: str, text: str) -> Any:
 
 
 def _is_pair(name: str, options: Mapping[str, Any]) -> bool:
-    shape = agents.shape(_bare(name))
+    shape = _shape(_bare(name), options)
     return shape.planner and shape.reactor
+
+
+def _shape(bare: str, options: Mapping[str, Any]) -> agents.Shape:
+    """Return who thinks: in a game for two that may be the partner."""
+    return agents.shape(agents.who_thinks(bare, options.get("partner"))[1])
 
 
 def _tokens(text: str, what: str) -> int:
