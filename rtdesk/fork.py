@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from replays.reader import open_replay
+from rtdesk.look_back import tell_damage
 from workers.config import parse_budget
 from workers.recorded import Recording, fork_start, options_of
 
@@ -23,7 +24,9 @@ def fork_options(file: str, tick: int, given: Mapping[str, Any], *, game: str | 
     """
     with open_replay(file) as recording:
         options = child_options(recording, given)
-        return game or recording.header.game, {**options, "start": fork_start(recording, tick, game=game)}
+        start = fork_start(recording, tick, game=game)
+        tell_damage(recording)
+        return game or recording.header.game, {**options, "start": start}
 
 
 def child_options(recording: Recording, given: Mapping[str, Any]) -> dict[str, Any]:

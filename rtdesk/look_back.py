@@ -10,8 +10,9 @@ from rtdesk.leave import Exit, complain, print_json
 
 if TYPE_CHECKING:
     from replays.diff import Comparison
+    from replays.reader import Replay
 
-__all__ = ["answer", "diff", "info", "verify"]
+__all__ = ["answer", "diff", "info", "tell_damage", "verify"]
 
 
 def hush() -> None:
@@ -19,6 +20,12 @@ def hush() -> None:
     import logging
 
     logging.getLogger().addHandler(logging.NullHandler())
+
+
+def tell_damage(recording: Replay) -> None:
+    """Say on stderr what has been found damaged: what comes of a part of a file must not pass for the whole."""
+    for warning in recording.warnings:
+        complain(f"{recording.path}: {warning}")
 
 
 def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None = None, reactor: str | None = None) -> int:
@@ -131,6 +138,8 @@ def verify(
         again = rerun(recording, game=game, planner=planner, reactor=reactor) if thinkers else Rerun(why="not asked for")
         warnings = [str(warning) for warning in recording.warnings]
         made_by = recording.header.versions.get("rtdesk", "")
+        ended = recording.end is not None
+        tell_damage(recording)
     same = verdict.same and again.same
     # Where both differ in one tick the log's own difference came first: a step only shows what an action did.
     first = min((one for one in (again.divergence, verdict.divergence) if one is not None), key=lambda one: one.tick, default=None)
@@ -152,7 +161,7 @@ def verify(
     told = f"thinkers run again in {again.ticks} ticks, all equal" if again.ran else "thinkers not run again"
     told += f" ({again.why})" if again.why else ""
     if same:
-        print_plain(f"{file}: {verdict.steps} steps played again, all equal; {told}")
+        print_plain(f"{file}: {verdict.steps} steps played again, all equal; {told}" + ("" if ended else "; it has no end"))
         return 0
     what = str(first) if first is not None else f"{len(verdict.unchecked)} ticks could not be checked because the file lost them"
     print_plain(f"{file}: differs: {what} ({verdict.steps} steps equal" + ("" if again.divergence is not None else f"; {told}") + ")")
@@ -182,6 +191,8 @@ def diff(first: str, second: str, *, as_json: bool) -> int:
 
     with open_replay(first) as one, open_replay(second) as other:
         comparison = compare(one, other)
+        tell_damage(one)
+        tell_damage(other)
     if as_json:
         import msgspec
 

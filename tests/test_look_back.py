@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -121,3 +123,27 @@ def test_diff_names_the_parting_and_sums_up_the_rest(tmp_path: Path, capsys: pyt
     assert (code, told["same"], told["after"]["tick"], told["after"]["ticks"]) == (1, False, 0, 8)
     assert told["after"]["b"]["planner_tokens"] == 0
     assert asked(capsys, "diff", one, one) == (0, "the same in all 8 ticks\n")
+
+
+READS_ALL = (["info"], ["verify"], ["export", "--to", "csv"], ["export", "--to", "jsonl"], ["export", "--to", "html", "-o", "out"], ["diff", "whole"])
+FORKS = ["fork", "--tick", "2", "--ticks", "4", "--headless", "--no-record"]
+
+
+# A fork reads no further than its tick, so it knows of a place behind that only where the file has no index any more.
+@pytest.mark.parametrize(("arguments", "damage"), [*product(READS_ALL, ["zeroed", "cut"]), (FORKS, "cut")])
+def test_no_command_passes_a_damaged_file_for_a_whole_one(arguments: list[str], damage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """R03: damage is told with its place on stderr, by whatever reads the file."""
+    monkeypatch.chdir(tmp_path)
+    whole = record(tmp_path / "whole")
+    data = bytearray(whole.read_bytes())
+    at = len(data) * 6 // 10
+    if damage == "zeroed":
+        data[at : at + 512] = bytes(512)
+    else:
+        del data[at:]
+    (tmp_path / "damaged").write_bytes(data)
+    assert run([arguments[0], "damaged", *arguments[1:]]) in (0, 1)
+    assert re.search(r"rtdesk: .*record at byte \d+", capfd.readouterr().err)
+    assert run([arguments[0], "whole", *(["out2" if one == "out" else one for one in arguments[1:]])]) == 0
+    assert capfd.readouterr().err == ""
+

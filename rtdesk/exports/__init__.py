@@ -55,7 +55,7 @@ class Span(msgspec.Struct, frozen=True):
 
 def export(file: str, *, kind: str, output: str | None, wanted: Wanted) -> int:
     """Write the replay at `file` as `kind`. Returns the exit code."""
-    from rtdesk.look_back import hush
+    from rtdesk.look_back import hush, tell_damage
     from workers.plugins import unknown
 
     hush()
@@ -70,6 +70,7 @@ def export(file: str, *, kind: str, output: str | None, wanted: Wanted) -> int:
         if output == "-" or (output is None and kind in ("csv", "jsonl")):
             for chunk in chunks:
                 _write_all(sys.stdout.fileno(), chunk)
+            tell_damage(recording)
             return 0
         # Before the first byte is made: what cannot be written need not be drawn.
         first = next(chunks, b"")
@@ -83,6 +84,7 @@ def export(file: str, *, kind: str, output: str | None, wanted: Wanted) -> int:
             raise Exit(1, f"{path}: {error.strerror}; what was written so far is there") from error
         finally:
             os.close(fd)
+        tell_damage(recording)
         if kind not in ("csv", "jsonl"):
             print(f"{path} ({size:,} bytes)")
     return 0
