@@ -317,6 +317,13 @@ def test_what_cannot_be_played_is_one_line_before_anything_runs(arguments: list[
     assert not (folder / "out").exists()
 
 
+def test_a_game_whose_score_has_no_scale_is_told_before_anything_runs(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case E12: equal bounds are no crash."""
+    (folder / "flat.py").write_text((folder / "corridor.py").read_text().replace("points_max=9", "points_max=0"), encoding="utf-8")
+    assert run(["bench", "--games", "./flat.py", "--agents", "random", "-o", "out"]) == 2
+    assert "no score can be normalised" in capsys.readouterr().err
+
+
 def test_a_folder_of_something_else_is_not_written_into(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", *SMALL, "--seeds", "0", "-o", "."]) == 2
     assert "no folder of results" in capsys.readouterr().err

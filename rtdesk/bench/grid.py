@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -252,6 +253,8 @@ def make_cell(
         notes += config.warnings
     header = make_header(config, make_game(config), meas={})
     spec = games.spec(game)
+    if not (math.isfinite(spec.points_max) and spec.points_max > 0):
+        raise ConfigError(f"game {game} gives {spec.points_max:g} points at most, so no score can be normalised; `rtdesk check game {game}` says more")
     pair = config.planner is not None and config.reactor is not None
     settings = _settings(config, header, limited=call.get("guidance_limit") is not None)
     model = any(not backend.deterministic for backend in header.backends.values())

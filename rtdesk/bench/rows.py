@@ -8,6 +8,7 @@ failed episode and has no score, for what it shows is the server's health and no
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -203,8 +204,14 @@ def decode_rows(data: bytes) -> tuple[list[Row], int, int]:
         if not line.strip():
             continue
         try:
-            rows.append(_decoder.decode(line))
+            row = _decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            bad += 1
+            continue
+        # A number beyond all bounds is no score, and nothing could be averaged with it.
+        if all(value is None or math.isfinite(value) for value in (row.score, row.raw_score, row.points)):
+            rows.append(row)
+        else:
             bad += 1
     return rows, bad, whole
 

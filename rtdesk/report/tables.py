@@ -8,6 +8,7 @@ score; how many there were stands beside every mean, and the mean with failures 
 from __future__ import annotations
 
 import itertools
+import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -204,10 +205,10 @@ def speed_tables(data: Data) -> list[dict[str, Any]]:
     whole: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
     for group in data.groups:
         for row in group.rows:
-            told = row.meas.get("calls") or {}
+            told = _calls_of(row)
             for role, streams in told.items():
                 calls[group.agent, role] += streams
-            if told and "wall_s" in row.meas:
+            if told and _number(row.meas.get("wall_s")):
                 whole[group.agent].append((row.planner_tokens + row.reactor_tokens, row.meas["wall_s"]))
     out = []
     for (agent, role), streams in sorted(calls.items()):
@@ -226,4 +227,20 @@ def speed_tables(data: Data) -> list[dict[str, Any]]:
                 "fit_episodes": fit_line([n for n, _ in whole[agent]], [t for _, t in whole[agent]]),
             }
         )
+    return out
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and math.isfinite(value)
+
+
+def _calls_of(row: Row) -> dict[str, list[list[Any]]]:
+    """Return what a row tells of each stream, by role; `meas` has no schema, so what is not as `Tally` makes it is passed over."""
+    told = row.meas.get("calls")
+    out = {}
+    for role, streams in told.items() if isinstance(told, dict) else ():
+        good = [stream for stream in streams if isinstance(stream, list) and len(stream) == 6] if isinstance(streams, list) else []
+        good = [stream for stream in good if all(map(_number, stream[:2])) and all(value is None or _number(value) for value in stream[2:])]
+        if good:
+            out[role] = good
     return out

@@ -1,0 +1,446 @@
+"""`rtdesk report` against figures worked out by hand, on whole folders and on broken ones."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import statistics
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from bench_kit import cell, newcomers, row, rows_of, write_rows
+
+from rtdesk.bench.folder import Writer
+from rtdesk.bench.grid import Cell
+from rtdesk.bench.rows import Row, encode_row
+from rtdesk.cli import run
+from rtdesk.stats import bootstrap, holm, interval, sign_flip, wilson
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    """Run a report with --json; returns its one object."""
+    assert run(["report", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def lay(folder: Path, cells: list[Cell], rows: list[Row]) -> str:
+    """Write a folder of results."""
+    with Writer(folder) as writer:
+        writer.plan(cells)
+        for one in rows:
+            writer.row(one)
+    return str(folder)
+
+
+# Statistics.
+
+
+@pytest.mark.parametrize(("hits", "count", "ends"), [(0, 8, (0, 0.3244)), (8, 8, (0.6756, 1)), (3, 8, (0.1368, 0.6943)), (1, 1, (0.2065, 1))])
+def test_intervals_of_rates_are_wilsons(hits: int, count: int, ends: tuple[float, float]) -> None:
+    """Case E10."""
+    assert tuple(round(end, 4) for end in wilson(hits, count)) == ends
+
+
+def test_eight_equal_values_have_an_interval_of_some_width() -> None:
+    """Case E10: 8 of 8 is not "always", and 0 of 8 not "never"."""
+    assert interval([[1.0] * 8]) == (wilson(8, 8), "wilson")
+    assert interval([[0.0] * 8]) == (wilson(0, 8), "wilson")
+    assert interval([[0.5] * 8], unit=False) == (None, "none")
+    assert interval([[0.5]]) == (None, "none")
+    assert interval([]) == (None, "none")
+
+
+def test_the_bootstrap_is_the_same_on_each_call_and_is_one() -> None:
+    values = [0.1, 0.4, 0.45, 0.5, 0.8, 0.9, 0.2, 0.6]
+    low, high = bootstrap([values])
+    assert (low, high) == bootstrap([values])
+    # By the normal approximation, to which the mean of eight is near.
+    half = 1.96 * statistics.pstdev(values) / math.sqrt(8)
+    assert low == pytest.approx(statistics.fmean(values) - half, abs=0.02)
+    assert high == pytest.approx(statistics.fmean(values) + half, abs=0.02)
+    rng = np.random.default_rng(0)
+    means = np.asarray(values)[rng.integers(0, 8, size=(20_000, 8))].mean(axis=1)
+    assert (low, high) == tuple(np.percentile(means, [2.5, 97.5]))
+
+
+def test_groups_are_drawn_from_one_by_one() -> None:
+    """Two games that differ by much, and do not vary inside by much: their mean is known well."""
+    low, high = bootstrap([[0.1, 0.12, 0.11, 0.1], [0.9, 0.91, 0.9, 0.92]])
+    assert high - low < 0.02
+    assert low < statistics.fmean([0.1075, 0.9075]) < high
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([1.0, 1.0, 1.0, 1.0], 2 / 16),
+        ([0.5, 0.25, -0.25], 6 / 8),
+        ([0.0, 0.0], None),
+        ([], None),
+        ([0.3], 1.0),
+    ],
+)
+def test_the_paired_test_counts_flips(differences: list[float], p: float | None) -> None:
+    assert sign_flip(differences) == p
+
+
+def test_the_paired_test_of_many_pairs_is_drawn_and_never_zero() -> None:
+    assert sign_flip([1.0] * 40) == 1 / 20_001
+    assert sign_flip([1.0, -1.0] * 20) == pytest.approx(1.0, abs=0.01)
+
+
+def test_many_tests_are_corrected_by_holm() -> None:
+    assert holm([0.01, None, 0.04, 0.03]) == [0.03, None, 0.06, 0.06]
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+# Tables.
+
+
+def test_failed_episodes_have_no_score_and_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case E01: ok 4, failed 2, mean over ok 6 of 10; with failures as zero it would be 4."""
+    scores = [0.5, 0.7, None, 0.3, None, 0.9]
+    rows = [row(seed, score, fault=None if score is not None else "provider_error") for seed, score in enumerate(scores)]
+    found = report(capsys, lay(tmp_path / "out", [cell("agile", list(range(6)))], rows))
+    line = found["scores"][0]
+    assert (line["n"], line["ok"], line["failed"], line["missing"]) == (4, 4, 2, 0)
+    assert line["score"]["mean"] == pytest.approx(0.6)
+    assert line["score_failed_as_zero"] == pytest.approx(0.4)
+    assert found["episodes"] == {"planned": 6, "ok": 4, "failed": 2, "missing": 0}
+    assert [failure["seed"] for failure in found["failures"]] == [2, 4]
+    assert run(["report", str(tmp_path / "out")]) == 0
+    out = capsys.readouterr().out
+    assert "4 episodes of 6 planned, 2 failed" in out
+    assert "snake easy s2 agile: provider_error" in out
+
+
+def test_one_row_an_episode_counts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case E02: mean 4.5, here of ten."""
+    rows = [row(seed, score) for seed, score in [(0, 0.5), (1, None), (3, 0.3), (4, 0.4), (3, 0.3), (1, 0.6), (4, None)]]
+    found = report(capsys, lay(tmp_path / "out", [cell("agile", list(range(6)))], rows))
+    assert found["scores"][0]["score"]["mean"] == pytest.approx(0.45)
+    assert "3 rows repeat an episode; one good row counts for each" in found["notes"]
+    assert [gap["episodes"] for gap in found["missing"]] == [["s2", "s5"]]
+
+
+def test_a_line_has_means_intervals_and_rates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = [(0.2, 1, "dead", 100, 10), (0.6, 3, "cap", 200, 20), (0.4, 2, "cap", 300, 30)]
+    rows = [
+        row(seed, score, default_actions=defaults, done_reason=why, planner_tokens=planner, reactor_tokens=reactor)
+        for seed, (score, defaults, why, planner, reactor) in enumerate(told)
+    ]
+    line = report(capsys, lay(tmp_path / "out", [cell("agile", [0, 1, 2])], rows))["scores"][0]
+    low, high = bootstrap([[0.2, 0.6, 0.4]])
+    assert line["score"] == {"mean": 0.4, "low": round(low, 6), "high": round(high, 6), "interval": "bootstrap"}
+    assert line["points"]["mean"] == pytest.approx(9.6)
+    assert line["default_rate"]["mean"] == pytest.approx(0.2)
+    assert (line["planner_tokens"], line["reactor_tokens"], line["ticks"]) == (200.0, 20.0, 10)
+    assert line["ended"]["cap"] == {"n": 2, "of": 3, "low": round(wilson(2, 3)[0], 6), "high": round(wilson(2, 3)[1], 6)}
+
+
+def test_samples_of_a_seed_are_one_value(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(0, 0.0, sample=0), row(0, 1.0, sample=1), row(1, 0.8, sample=0), row(1, 0.8, sample=1)]
+    line = report(capsys, lay(tmp_path / "out", [cell("agile", [0, 1], samples=2, model=True)], rows))["scores"][0]
+    assert (line["n"], line["ok"]) == (2, 4)
+    low, high = bootstrap([[0.5, 0.8]])
+    assert (line["score"]["mean"], line["score"]["low"], line["score"]["high"]) == (0.65, round(low, 6), round(high, 6))
+
+
+def test_identical_episodes_count_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(seed, 0.25, moves="the same") for seed in range(4)] + [row(4, 0.75)]
+    line = report(capsys, lay(tmp_path / "out", [cell("agile", list(range(5)))], rows))["scores"][0]
+    assert (line["n"], line["ok"], line["identical"]) == (2, 5, 3)
+    assert line["score"]["mean"] == 0.5
+
+
+def test_the_line_over_all_games_weighs_games_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [cell("agile", [0, 1]), cell("agile", [0], game="freeway", config="other")]
+    rows = [row(0, 0.2), row(1, 0.4), row(0, 0.9, game="freeway", config="other")]
+    scores = report(capsys, lay(tmp_path / "out", cells, rows))["scores"]
+    assert [(line["game"], line["score"]["mean"]) for line in scores] == [("freeway", 0.9), ("snake", 0.3), ("all", 0.6)]
+    # Where a game is not there yet, there is no such line.
+    scores = report(capsys, lay(tmp_path / "part", cells, rows[:2]))["scores"]
+    assert [line["game"] for line in scores] == ["freeway", "snake"]
+    assert scores[0]["score"]["mean"] is None
+
+
+def pairs(tmp_path: Path, agile: list[float | None], reactive: list[float | None], **more: Any) -> str:
+    rows = [row(seed, score, **more) for seed, score in enumerate(agile)] + [row(seed, score, agent="reactive", **more) for seed, score in enumerate(reactive)]
+    return lay(tmp_path / "out", [cell("agile", list(range(len(agile)))), cell("reactive", list(range(len(reactive))))], rows)
+
+
+def test_agents_are_compared_over_the_seeds_both_have(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = pairs(tmp_path, [0.9, 0.8, 0.7, 0.6, None], [0.5, 0.5, 0.5, 0.5, 0.9])
+    test = report(capsys, folder)["tests"][0]
+    assert (test["a"], test["b"], test["pairs"], test["unpaired"]) == ("agile", "reactive", 4, 1)
+    assert test["lead"] == pytest.approx(0.25)
+    assert test["p"] == 2 / 16
+    assert test["said"] == "p = 0.1250"
+    assert [(one["a"], one["lead"]) for one in report(capsys, folder, "--against", "agile")["tests"]] == [("reactive", pytest.approx(-0.25))]
+
+
+def test_a_test_without_a_difference_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = pairs(tmp_path, [0.5, 0.25], [0.5, 0.25], moves="")
+    test = report(capsys, folder)["tests"][0]
+    assert (test["p"], test["p_holm"], test["said"]) == (None, None, "n/a (identical episodes)")
+    assert run(["report", folder]) == 0
+    assert "n/a (identical episodes)" in capsys.readouterr().out
+
+
+def test_pairs_of_identical_episodes_count_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(seed, 0.5, moves="a") for seed in range(3)] + [row(seed, 0.25, agent="reactive", moves="b") for seed in range(3)]
+    test = report(capsys, lay(tmp_path / "out", [cell("agile", [0, 1, 2]), cell("reactive", [0, 1, 2])], rows))["tests"][0]
+    assert (test["pairs"], test["identical"], test["p"]) == (1, 2, 1.0)
+
+
+def test_over_all_loads_a_pair_is_a_seed_on_a_load(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells, rows = [], []
+    for load in ("easy", "hard"):
+        for agent, score in (("agile", 0.75), ("reactive", 0.5)):
+            cells.append(cell(agent, [0, 1], load=load, config=f"{agent}-{load}"))
+            rows += [row(seed, score, agent=agent, load=load, config=f"{agent}-{load}") for seed in (0, 1)]
+    tests = report(capsys, lay(tmp_path / "out", cells, rows))["tests"]
+    assert [(test["load"], test["pairs"], test["p"]) for test in tests] == [("easy", 2, 0.5), ("hard", 2, 0.5), ("all", 4, 0.125)]
+    # Of its kind there are two by load, and one over loads.
+    assert [test["p_holm"] for test in tests] == [1.0, 1.0, 0.125]
+
+
+def test_the_share_of_a_tick_is_part_of_who_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [cell("agile", [0], reactive_budget=share, config=f"c{share}") for share in (512, 2048)]
+    rows = [row(0, share / 4096, config=f"c{share}", reactive_budget=share) for share in (512, 2048)]
+    found = report(capsys, lay(tmp_path / "out", cells, rows))
+    assert [(line["reactive_budget"], line["score"]["mean"]) for line in found["scores"]] == [(512, 0.125), (2048, 0.5)]
+    assert [(test["a_reactive_budget"], test["b_reactive_budget"], test["lead"]) for test in found["tests"]] == [(512, 2048, -0.375)]
+
+
+# Never pooled.
+
+
+def test_agents_that_share_a_name_alone_are_not_pooled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = {"backends": {"planner": {"spec": "a"}}, "versions": {"rtdesk": "0.1"}}
+    cells = [
+        cell("agile", [0, 1], config="one", design="d1", settings=made, thinkers={"planner": "model a"}),
+        cell("agile", [0, 1], config="two", design="d2", settings={**made, "backends": {"planner": {"spec": "b"}}}, thinkers={"planner": "model b"}),
+    ]
+    rows = [row(seed, score, config=config) for config, score in (("one", 0.25), ("two", 0.75)) for seed in (0, 1)]
+    found = report(capsys, lay(tmp_path / "out", cells, rows))
+    assert {line["agent"]: line["score"]["mean"] for line in found["scores"]} == {"agile (model a)": 0.25, "agile (model b)": 0.75}
+    assert "agent agile ran as 2 designs, which are not pooled; they differ in backends.planner.spec (a and b)" in found["notes"]
+    assert found["tests"][0]["lead"] == -0.5
+
+
+def test_another_version_is_another_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rows of two versions, with no plan to say which is the one asked for."""
+    old = [msgspec.structs.replace(row(seed, 0.25), config="old", key=f"old-s{seed}") for seed in (0, 1)]
+    write_rows(tmp_path / "out", [*old, *(row(seed, 0.75, config="new") for seed in (0, 1))])
+    found = report(capsys, str(tmp_path / "out"))
+    assert {line["agent"]: line["score"]["mean"] for line in found["scores"]} == {"agile (old)": 0.25, "agile (new)": 0.75}
+    assert found["episodes"]["planned"] is None
+
+
+def test_rows_the_plan_no_longer_names_are_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lay(tmp_path / "out", [cell("agile", [0], config="old")], [row(0, 0.25, config="old")])
+    with Writer(Path(folder)) as writer:
+        writer.plan([cell("agile", [0], config="new")])
+        writer.row(row(0, 0.75, config="new"))
+    found = report(capsys, folder)
+    assert [line["score"]["mean"] for line in found["scores"]] == [0.75]
+    assert "1 rows of other configurations (earlier versions, prompts or options) are left out" in found["notes"]
+
+
+# Tokens, speed, cost.
+
+
+def test_answers_that_were_cut_say_only_that_they_needed_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(0, 0.5, plan_lengths=[1000, 3000], reactor_lengths=[10, 20], reactor_cut=[20]), row(1, 0.6, plan_lengths=[2000], reactor_lengths=[40])]
+    told = report(capsys, lay(tmp_path / "out", [cell("agile", [0, 1])], rows))["tokens"][0]
+    assert told["reactor"]["cdf"] == [[10, 0.25], [20, 0.5], [40, 1.0]]
+    assert (told["reactor"]["p50"], told["reactor"]["cut"], told["reactor"]["streams"]) == (20, 1, 4)
+    assert (told["plans"]["p50"], told["plans"]["max"], told["plans"]["streams"]) == (2000, 3000, 3)
+
+
+def test_speed_is_fitted_over_episodes_and_over_streams(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Case E07: what a server made us wait is no part of a rate. T = 0.02 N + 0.7 by construction."""
+    calls = [[100 * n, 0.7 + 2.0 * n, 0.7, 0.02, 3.0 if n == 1 else 0.0, 2 if n == 1 else 1] for n in range(1, 5)]
+    rows = [
+        row(seed, 0.5, reactor_tokens=1000 * (seed + 1), meas={"wall_s": 5.0 + 10.0 * (seed + 1), "calls": {"reactor": calls}}) for seed in range(3)
+    ]
+    (told,) = report(capsys, lay(tmp_path / "out", [cell("agile", [0, 1, 2], model=True)], rows))["speed"]
+    assert (told["role"], told["streams"], told["throttled_s"], told["attempts"]) == ("reactor", 12, 9.0, 15)
+    assert told["ttft_s"] == {"median": 0.7, "p90": 0.7}
+    assert told["fit_generations"]["alpha"] == pytest.approx(0.02)
+    assert told["fit_generations"]["beta"] == pytest.approx(0.7)
+    assert told["fit_episodes"]["alpha"] == pytest.approx(0.01)
+    assert told["fit_episodes"]["beta"] == pytest.approx(5.0)
+    assert run(["report", str(tmp_path / "out")]) == 0
+    assert "9 s throttled" in capsys.readouterr().out
+
+
+def test_the_cost_is_that_of_all_tokens_failed_episodes_included(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        row(0, 0.5, read_tokens={"planner": 1_000_000, "reactor": 500_000}, billed_tokens={"planner": 2_000_000, "reactor": 100_000}),
+        row(1, None, read_tokens={"reactor": 500_000}, billed_tokens={"reactor": 100_000}),
+    ]
+    folder = lay(tmp_path / "out", [cell("agile", [0, 1])], rows)
+    found = report(capsys, folder, "--price", "1", "4", "--reactor-price", "0.5", "2")
+    assert found["totals"] == {"planner": {"read": 1_000_000, "written": 2_000_000}, "reactor": {"read": 1_000_000, "written": 200_000}}
+    assert found["cost"] == pytest.approx(1 * 1 + 2 * 4 + 1 * 0.5 + 0.2 * 2)
+    assert report(capsys, folder)["cost"] is None
+
+
+# Folders.
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small bench, played."""
+    folder = tmp_path_factory.mktemp("bench")
+    words = ["--games", "freeway,snake", "--loads", "easy,hard", "--agents", "agile,reactive", "--tick-budgets", "4096,2048", "--reactive-budgets", "512,1024"]
+    assert run(["bench", *words, "--seeds", "0-1", "--ticks", "6", "-o", str(folder / "out")]) == 0
+    return folder / "out"
+
+
+def test_two_reports_of_one_folder_are_the_same_bytes(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outs = []
+    for _ in range(2):
+        assert run(["report", str(played), "--json"]) == 0
+        outs.append(capsys.readouterr().out)
+    assert outs[0] == outs[1]
+    assert outs[0].count("\n") == 1
+
+
+def test_replays_alone_tell_the_same(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = report(capsys, str(played))
+    alone = report(capsys, str(played / "replays"))
+    assert alone["scores"] == whole["scores"]
+    assert alone["tests"] == whole["tests"]
+    assert alone["tokens"] == whole["tokens"]
+    assert alone["episodes"]["planned"] is None
+
+
+def test_the_text_has_every_table(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(played)]) == 0
+    out = capsys.readouterr().out
+    assert "48 episodes of 48 planned, 0 failed, 0 missing; builtin search" in out
+    assert "score = points / most, clipped to 0 and 1: freeway 89 turns left; snake 24 apples" in out
+    for heading in ("scores;", "paired sign-flip tests", "tokens of a plan"):
+        assert heading in out
+    assert max(map(len, out.splitlines())) <= 160
+
+
+def test_a_folder_that_is_not_complete_says_what_is_missing(played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bench.json").write_bytes((played / "bench.json").read_bytes())
+    rows = [line for line in (played / "results.jsonl").read_bytes().splitlines(keepends=True) if json.loads(line)["seed"] == 0]
+    (tmp_path / "results.jsonl").write_bytes(b"".join(rows) + b'{"key": "torn')
+    found = report(capsys, str(tmp_path))
+    assert found["episodes"] == {"planned": 48, "ok": 24, "failed": 0, "missing": 24}
+    assert {tuple(gap["episodes"]) for gap in found["missing"]} == {("s1",)}
+    assert "the last line of results.jsonl was torn off and does not count" in found["notes"]
+    assert all(line["score"]["low"] is None for line in found["scores"] if line["game"] != "all")
+    assert run(["report", str(tmp_path)]) == 0
+    assert "missing, 24 (the same rtdesk bench command goes on):" in capsys.readouterr().out
+
+
+def test_a_plan_of_which_nothing_is_played_yet_is_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lay(tmp_path / "out", [cell("agile", [0])], [])
+    found = report(capsys, folder)
+    assert found["episodes"] == {"planned": 1, "ok": 0, "failed": 0, "missing": 1}
+    assert run(["report", folder]) == 0
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda folder: None, "is no folder"),
+        (lambda folder: folder.mkdir(), "no results.jsonl and no replays"),
+        (lambda folder: folder.write_text("x"), "is no folder"),
+        (lambda folder: lay(folder, [], []) and (folder / "bench.json").write_text("[]"), "no plan of a bench"),
+    ],
+)
+def test_what_is_no_folder_of_results_is_one_line(make: Callable[[Path], Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    make(tmp_path / "out")
+    assert run(["report", str(tmp_path / "out")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert words in err
+
+
+def test_an_agent_nobody_has_played_is_one_line(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(played), "--against", "agil+ticks=6"]) == 2
+    assert "did you mean 'agile+ticks=6'" in capsys.readouterr().err
+
+
+def test_a_wild_row_is_no_row_and_its_words_are_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lay(tmp_path / "out", [cell("agile", [0, 1, 2])], [row(0, None, fault="\x1b[2Jgone\n\n\x07"), row(1, 0.5)])
+    with open(Path(folder) / "results.jsonl", "ab") as file:
+        file.write(b"[" * 10_000 + b"\n" + encode_row(row(0, 0.5)).replace(b'"seed":0', b'"seed":"x"') + b"\xff\xfe\n")
+        file.write(encode_row(row(0, 0.5)).replace(b'"score":0.5', b'"score":1e999'))
+        file.write(encode_row(row(2, 0.5, meas={"wall_s": "long", "calls": {"reactor": [[1], ["a", 2, 3, 4, 5, 6], 7]}})))
+    assert run(["report", folder]) == 0
+    out = capsys.readouterr().out
+    assert "4 lines of results.jsonl are no rows" in out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+
+
+def test_a_damaged_replay_is_told_and_the_others_count(played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second, *_ = sorted((played / "replays").iterdir())
+    (tmp_path / first.name).write_bytes(first.read_bytes())
+    (tmp_path / second.name).write_bytes(second.read_bytes()[: second.stat().st_size // 2])
+    (tmp_path / "none.rtr").write_bytes(b"nothing of the kind")
+    found = report(capsys, str(tmp_path))
+    assert found["episodes"]["ok"] == 1
+    assert found["episodes"]["failed"] == 1
+    assert "cut short" in found["failures"][0]["fault"]
+    assert any("none.rtr" in note for note in found["notes"])
+
+
+def test_recordings_of_play_are_told_by_their_agent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    newcomers(tmp_path)
+    for seed in (0, 1):
+        assert run(["play", "freeway", "--agent", "random", "--seed", str(seed), "--ticks", "4", "--headless", "--record", str(tmp_path / f"{seed}.rtr")]) == 0
+    capsys.readouterr()
+    found = report(capsys, str(tmp_path))
+    assert [(line["agent"], line["ok"]) for line in found["scores"]] == [("random", 2)]
+
+
+# Figures.
+
+
+@pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="needs the extra plots")
+def test_figures_are_drawn_and_two_times_the_same(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, str(played), "--plots")
+    names = [Path(path).name for path in found["plots"]]
+    kinds = ("score-over-load", "score-over-pressure", "score-over-ntr", "tokens-of-answers")
+    assert {f"{kind}.{ending}" for kind in kinds for ending in ("png", "svg")} <= set(names)
+    first = {path: Path(path).read_bytes() for path in found["plots"]}
+    assert all(data.startswith(b"\x89PNG") for path, data in first.items() if path.endswith(".png"))
+    report(capsys, str(played), "--plots")
+    assert {path: Path(path).read_bytes() for path in found["plots"]} == first
+    text = (played / "plots" / "score-over-load.svg").read_text()
+    assert "normalised score" in text
+    assert "easy" in text
+
+
+def test_figures_without_the_extra_are_one_line(played: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    find: Callable[..., Any] = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "matplotlib" else find(name, *more))
+    assert run(["report", str(played), "--plots"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "rtdesk: figures need matplotlib, which is not installed; pip install 'rtdesk[plots]', or leave out --plots\n"
+
+
+def test_rows_of_a_bench_are_what_the_report_counts(played: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [told for told in rows_of(played) if (told["game"], told["load"], told["agent"], told["tick_budget"]) == ("snake", "easy", "reactive+ticks=6", 4096)]
+    found = report(capsys, str(played))
+    (line,) = (line for line in found["scores"] if (line["game"], line["load"], line["agent"], line["tick_budget"]) == ("snake", "easy", "reactive+ticks=6", 4096))
+    assert line["score"]["mean"] == pytest.approx(statistics.fmean(told["score"] for told in rows), abs=1e-6)
+    assert line["ok"] == 2
