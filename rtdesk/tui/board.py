@@ -331,7 +331,8 @@ class _Tiles(_Painter):
         letter = entity.glyph if facing and entity.glyph.isalpha() else ""
         text = (facing or entity.glyph) + entity.text
         if self.down == 1:
-            text = text if self.look.colour or not letter else letter + facing
+            # Two columns are where it faces, and what it holds; else, or where no colour says who it is, its letter.
+            text = letter + facing if letter and not (entity.text and self.look.colour) else text
             self.canvas.write(column, row, f"{text[:2]:<2}", "ink", bg=colour if self.look.colour else "reverse", bold=True)
             return
         if self.look.colour:

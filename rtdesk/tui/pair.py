@@ -14,10 +14,10 @@ from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit
 
-__all__ = ["beside_chip", "defaults_words", "last_rows", "name_of", "of_whom", "paired", "playing", "sign_of"]
+__all__ = ["beside_chip", "defaults_words", "last_rows", "name_of", "of_whom", "paired", "playing", "sign_of", "sign_runs"]
 
 _ROLES = ("player", "partner")
-LABELS = (9, 12)
+LABELS = (10, 12)
 """Columns of the label of a player's row of letters, where there is little room and where there is more."""
 WIDE = 30
 
@@ -60,8 +60,14 @@ def of_whom(state: ViewState) -> str:
     return "partner's " if state.player else ""
 
 
-def beside_chip(state: ViewState, view: View, look: Look) -> list[Run]:
-    """Return what that player does who is not thought for: a person's key in force, else what was applied last.
+def sign_runs(view: View, player: int, look: Look) -> list[Run]:
+    """Return a player's letter in the colour it has on the board, a blank before it; nothing where there is none."""
+    sign = sign_of(view, player)
+    return [(" ", look.base), (sign, look.paint("ink", _ROLES[player], bold=True) if look.colour else look.bright)] if sign else []
+
+
+def beside_chip(state: ViewState, view: View, look: Look, width: int) -> list[Run]:
+    """Return what that player does who is not thought for: a person's key in force, else what was applied last; a short name where there is little room.
 
     Nothing where nobody sits beside the one who is thought for but a baseline or a script.
     """
@@ -71,11 +77,11 @@ def beside_chip(state: ViewState, view: View, look: Look) -> list[Run]:
     letter = (state.partner if player else state.last.letter if state.last is not None else "")
     key = state.partner_key if player else state.key
     style = look.chip["person"] if key else look.dim
-    sign = sign_of(view, player)
-    name = name_of(state, player)
-    voice = look.strong["person"] if _agents(state.header)[player] == "human" else look.bright
-    runs: list[Run] = [(" ", look.base), (f" {key or letter or look.signs.dot} ", style), (f" {name}", voice)]
-    return [*runs, (f" {sign}" if sign else "", look.dim), (" ", look.base)]
+    sign = sign_runs(view, player, look)
+    human = _agents(state.header)[player] == "human"
+    name = f" {name_of(state, player)}" if human or width >= WIDE or not sign else ""
+    runs: list[Run] = [(" ", look.base), (f" {key or letter or look.signs.dot} ", style), (name, look.strong["person"] if human else look.bright)]
+    return [*runs, *sign, (" ", look.base)]
 
 
 def defaults_words(state: ViewState, view: View, room: int) -> tuple[str, str]:

@@ -19,7 +19,7 @@ from rtdesk.tui.history import event_rows, history_rows, plot_rows
 from rtdesk.tui.layout import MINIMUM, Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import alarm, meter_rows, window
-from rtdesk.tui.pair import beside_chip, defaults_words, last_rows, name_of, paired, playing, sign_of
+from rtdesk.tui.pair import beside_chip, defaults_words, last_rows, name_of, paired, playing, sign_runs
 from rtdesk.tui.panes import person_pane, planner_pane, programmed, reactor_pane
 from rtdesk.tui.person import count_row
 from rtdesk.tui.rail import milliseconds, pace_table, rail
@@ -228,21 +228,21 @@ def decided_row(state: ViewState, view: View, look: Look, width: int) -> Row:
     """Return the answer to "who decided": of this tick once there is an answer, else of the tick before."""
     if view.status.count:
         return count_row(view, look, width)
-    beside = beside_chip(state, view, look)
+    beside = beside_chip(state, view, look, width)
     return finish((*beside, *_decided(state, view, look, width - columns(beside), beside=bool(beside))), width, look)
 
 
 def _decided(state: ViewState, view: View, look: Look, width: int, *, beside: bool = False) -> Row:
     """Return who decided for the player who is thought for, or for the only one there is; `beside` says that the other one's stands there, too."""
     answer, last = state.answer, state.thought
-    sign = f" {sign_of(view, state.player)}".rstrip() if beside else ""
+    sign = sign_runs(view, state.player, look) if beside else []
 
     def row(letter: str, source: str, voice: str, notes: Sequence[str], *, loud: bool = False) -> Row:
         # A note that does not fit is left out whole, where there is a shorter one or none at all.
-        used = len(f"  {letter}  {source}{sign}  ")
+        used = len(f"  {letter}  {source}  ") + columns(sign)
         note = next((one for one in notes if used + len(one) <= width), "" if len(notes) > 1 or beside else notes[0])
         runs: list[Run] = [(" ", look.base), (f" {letter} ", look.chip[voice]), (f" {source}", look.strong[voice] if voice else look.bright)]
-        return finish((*runs, (sign, look.dim), ("  " + note, look.voice["default"] if loud else look.dim)), width, look)
+        return finish((*runs, *sign, ("  " + note, look.voice["default"] if loud else look.dim)), width, look)
 
     key = state.partner_key if state.player else state.key
     if key and state.steps <= state.tick and (last is None or last.tick < state.tick):
@@ -254,7 +254,7 @@ def _decided(state: ViewState, view: View, look: Look, width: int, *, beside: bo
     if last is None:
         words = " nobody has acted yet"
         return finish(((" ", look.base), (f" {look.signs.wait[0]} ", look.dim), (words if len(words) + 4 <= width else " nobody yet", look.dim)), width, look)
-    source = _SOURCE.get(last.source, last.source)
+    source = name_of(state, state.player) if last.source == "human" and paired(state) else _SOURCE.get(last.source, last.source)
     if last.source == "default":
         loud = alarm(state, span.share if span is not None else 0.0)
         person = state.header is not None and state.header.thinker == "human"
