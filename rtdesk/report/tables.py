@@ -213,7 +213,7 @@ def speed_tables(data: Data) -> list[dict[str, Any]]:
     out = []
     for (agent, role), streams in sorted(calls.items()):
         sizes, seconds, ttft, tpot, throttled, attempts = ([stream[place] for stream in streams] for place in range(6))
-        told = [(n, t) for n, t in zip(sizes, seconds) if n]
+        timed = [(n, t) for n, t in zip(sizes, seconds) if n]
         out.append(
             {
                 "agent": agent,
@@ -223,7 +223,7 @@ def speed_tables(data: Data) -> list[dict[str, Any]]:
                 "tpot_s": spread([value for value in tpot if value is not None]),
                 "throttled_s": round(sum(value or 0.0 for value in throttled), 3),
                 "attempts": sum(value or 0 for value in attempts),
-                "fit_generations": fit_line([n for n, _ in told], [t for _, t in told]),
+                "fit_generations": fit_line([n for n, _ in timed], [t for _, t in timed]),
                 "fit_episodes": fit_line([n for n, _ in whole[agent]], [t for _, t in whole[agent]]),
             }
         )
