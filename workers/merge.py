@@ -2,12 +2,13 @@
 
 One pure function orders a tick, shared by the recorder and the simulator: the game's events from before `action`; then the
 planner's and the reactor's by (at, planner first, ring sequence); then `action` and `step`. Token frames are merged first,
-each run in the place of its first frame, and only then is `seq` given. Source: spec/token-clock section 3.
+each run in the place of its first frame, and only then is `seq` given. Source: docs/design.md, Events.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from itertools import chain
 
 import msgspec
 
@@ -51,7 +52,7 @@ def merge_tokens(stream: str, items: list[Item], *, guidance_at: int | None, rea
             generation=first.generation,
             channel=first.channel,
             text="".join(piece.text for piece in run),
-            lens=[length for piece in run for length in piece.lens],
+            lens=list(chain.from_iterable([piece.lens for piece in run])),
             meas={"arrivals": [[len(piece.lens), piece.t_ns] for piece in run]},
         )
         out.append((first.at or first.t_ns, token))
