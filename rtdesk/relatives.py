@@ -24,7 +24,7 @@ def relatives(path: str, header: Episode) -> list[str]:
     match, ghost, parent = _id(header, "match"), _id(header, "ghost"), header.parent.file if header.parent is not None else ""
     if not (match or ghost or parent):
         return []
-    found: list[tuple[int, str]] = []
+    found: dict[str, tuple[int, str]] = {}
     for other in _files(path):
         try:
             source = Source(other)
@@ -38,9 +38,11 @@ def relatives(path: str, header: Episode) -> list[str]:
             source.close()
         if (episode.game, episode.load, episode.seed) != (header.game, header.load, header.seed):
             continue
-        if (match and _id(episode, "match") == match) or (file_id(episode) and file_id(episode) in (ghost, parent)):
-            found.append((episode.match.side if episode.match is not None else -1, other))
-    return [other for _, other in sorted(found)]
+        id = file_id(episode)
+        if id and id != file_id(header) and (id in (ghost, parent) or (match and _id(episode, "match") == match)):
+            # Of copies of one recording the oldest counts, which is seen last.
+            found[id] = (episode.match.side if episode.match is not None else -1, other)
+    return [other for _, other in sorted(found.values())]
 
 
 def _id(header: Episode, name: str) -> str:

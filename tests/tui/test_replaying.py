@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import os
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,9 @@ def test_what_belongs_beside_a_recording_is_found_in_its_folder_by_its_ids(tmp_p
     ghost = made("ghost", meas={"file_id": "7"})
     fork = made("fork", meas={"file_id": "8"}, parent=ev.Parent(file="7", tick=0))
     alone = made("alone", meas={"file_id": ""}, parent=ev.Parent(file="", tick=0))
+    for name, copied in (("copy", ghost), ("copy-of-first", first)):
+        (tmp_path / f"{name}.rtr").write_bytes(Path(copied).read_bytes())
+        os.utime(copied, (1, 1))
     (tmp_path / "noise.rtr").write_bytes(b"\x81\xa1")
     (tmp_path / "folder.rtr").mkdir()
     (tmp_path / "gone.rtr").symlink_to(tmp_path / "nowhere")
