@@ -162,7 +162,7 @@ def _answer(state: ViewState, event: Answer) -> None:
         if letters and event.turns:
             steps = tuple(PlanStep(turn, letter) for turn, letter in zip(event.turns, letters))
             state.plan = PlanLine(event.generation, steps)
-            state.note(event.tick, "plan", f"plan of {len(steps)} moves in force, made for turn {event.generation}", "planner")
+            state.note(event.tick, "plan", f"plan for turn {event.generation}: {len(steps)} moves", "planner")
         else:
             state.note(event.tick, "unread", f"no plan in that text: {event.why or 'none'}", "planner")
         return
@@ -192,7 +192,7 @@ def _program(state: ViewState, event: Answer) -> None:
         return
     lines = len(event.program.strip("\n").split("\n"))
     state.program = ProgramNote(event.tick, event.generation, lines, crc)
-    state.note(event.tick, "plan", f"program of {lines} lines in force, made for turn {event.generation}", "planner")
+    state.note(event.tick, "plan", f"program of turn {event.generation}: {lines} lines", "planner")
 
 
 def _agrees(state: ViewState, letter: str | None) -> tuple[bool | None, str]:

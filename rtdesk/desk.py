@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import games
 from rtdesk.leave import Exit, complain, drop_output
 from rtdesk.live import Wanted, sentence
-from rtdesk.paths import keep_taught, log_file, was_taught
+from rtdesk.paths import keep_taught, log_file, replay_folder, was_taught
 from workers.config import Config
 
 if TYPE_CHECKING:
@@ -57,14 +57,31 @@ def play_desk(wanted: Wanted, plan: Plan, log: Log) -> int:
     try:
         heat.start()
         # The children are starting; the screen library takes about as long.
+        from rtdesk.earlier import Earlier
         from rtdesk.ghost import GhostSource
         from rtdesk.tui.app import run_screen
+        from rtdesk.tui.keys import LOOK_BACK
 
         sources: list[Source] = [*lives, *([GhostSource(plan.ghost, lives[0])] if plan.ghost is not None else [])]
-        code = run_screen(sources, look=wanted.look, ascii=wanted.plain or None, fps=wanted.fps, trusted_games=frozenset({first.game}))
+        kept = any(path is not None for path in plan.records)
+        code = run_screen(
+            sources, look=wanted.look, ascii=wanted.plain or None, fps=wanted.fps, trusted_games=frozenset({first.game}), earlier=Earlier(replay_folder()), look_back=kept
+        )
     finally:
         table.close()
-    return _told(table, code)
+    if code != LOOK_BACK:
+        return _told(table, code)
+    code = _told(table, 0)
+    return _look_back([path for run in table.heat.runs if (path := _kept(run))], wanted, first.game, log) if code == 0 else code
+
+
+def _look_back(files: Sequence[str], wanted: Wanted, game: str, log: Log) -> int:
+    """Show what has just been recorded; a game that is a file has been run by this person's own word."""
+    from rtdesk.replaying import replay
+
+    # The scrubber keeps the log itself.
+    log.close()
+    return replay(files, tick=None, game=None if game.isidentifier() else game, look=wanted.look, plain=wanted.plain, fps=wanted.fps) if files else 0
 
 
 def _free_path(old: str | None, make: Callable[[], str]) -> str | None:

@@ -14,7 +14,7 @@ from textual.app import SystemCommand
 
 from replays.view_state import ViewState
 from rtdesk.tui.history import LABEL, tick_at, track
-from rtdesk.tui.keys import COMMANDS, FIND
+from rtdesk.tui.keys import COMMANDS, FIND, LOOK_BACK
 from rtdesk.tui.looks import LOOKS
 from rtdesk.tui.panes import tail_height
 from rtdesk.tui.shots import screen_svg
@@ -58,6 +58,7 @@ class Actions:
         _until: str | None
         _voice: str
         look: Any
+        look_back: bool
         say: Callable[[str], None]
         set_look: Callable[[str], None]
         arrangement: Callable[[], Layout]
@@ -155,9 +156,12 @@ class Actions:
             source.command("key", value)
 
     def action_over(self, what: str) -> None:
-        """What the result card offers a person, whose letters are keys of the game otherwise."""
+        """What the result card offers: to a person, whose letters are keys of the game otherwise, and to look back to everybody."""
         if what == "quit":
             self._leave(0)
+        elif what == "look-back":
+            if self.look_back:
+                self._leave(LOOK_BACK)
         else:
             self._again(what)
 

@@ -35,12 +35,13 @@ from replays.view_state import ViewState
 from rtdesk.tui.actions import Actions
 from rtdesk.tui.at_once import AtOnce
 from rtdesk.tui.boards import BoardMaker
-from rtdesk.tui.cards import card_rect, find_card, help_card, log_card, result_card
+from rtdesk.tui.cards import card_rect, find_card, help_card, log_card
 from rtdesk.tui.keys import ABANDON, bindings, foot_keys, hand_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
 from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
 from rtdesk.tui.person import rules_card
+from rtdesk.tui.result import result_card
 from rtdesk.tui.rows import Rows
 from rtdesk.tui.runs import Row
 from rtdesk.tui.scene import PART
@@ -91,12 +92,14 @@ class DeskApp(Actions, App[None]):
         timer: bool = True,
         shots: Path | None = None,
         earlier: Callable[[ViewState], list[float]] = lambda state: [],
+        look_back: bool = False,
         trusted_games: frozenset[str] = frozenset(),
     ) -> None:
         """`look` is dark, light, ansi or mono (found out unless given); `timer=False` draws only on `draw()`, for pictures.
 
         With several sources, at most three, their runs stand side by side; the first one's status is the screen's.
-        `earlier(state)` gives the scores of earlier runs of the same level for the result card. `shots` is where screenshots go.
+        `earlier(state)` gives the scores of earlier runs of the same level for the result card; `look_back` offers there to
+        leave with the code LOOK_BACK, for whoever runs the app to show the recording. `shots` is where screenshots go.
         """
         name = look or look_for()
         if os.environ.get("NO_COLOR") is not None:
@@ -122,6 +125,7 @@ class DeskApp(Actions, App[None]):
         if fps is None and os.environ.get("SSH_CONNECTION"):
             self._fps = SSH_FPS
         self._earlier = earlier
+        self.look_back = look_back
         self._status = source.status
         self._drawn: dict[str, Any] = {}
         self._stale = True
@@ -508,9 +512,9 @@ class DeskApp(Actions, App[None]):
             rows = find_card(view, self.look, width)
         elif self._card == "result" and len(self._sides) > 1:
             width = card_rect(layout, "match", 1).width
-            rows = match_card(self._all_sides(view), self.look, width, layout.parts["left"].height)
+            rows = match_card(self._all_sides(view), self.look, width, layout.parts["left"].height, look_back=self.look_back)
         elif self._card == "result":
-            rows = result_card(self.state, view, self.look, width, self._earlier(self.state))
+            rows = result_card(self.state, view, self.look, width, self._earlier(self.state), room=layout.parts["left"].height, look_back=self.look_back)
         elif self._card == "log":
             rows = log_card(self._log_lines(), self.look, card_rect(layout, "log", room).width, card_rect(layout, "log", room).height)
         kind = "match" if self._card == "result" and len(self._sides) > 1 else self._card

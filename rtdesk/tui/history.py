@@ -115,7 +115,8 @@ def _ceiling(view: View) -> float:
 
 def score_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False, high: float = 1.0) -> list[Run]:
     """Return the score as a row of bars; `high` is what a full bar stands for at least, `ahead` shows what is still to come."""
-    upto = found.columns if ahead else found.column(max(0, state.tick))
+    done = max(state.tick, state.steps, 0)
+    upto = found.columns if ahead or done >= found.ticks else found.column(done)
     values = _values(past, found)[:upto]
     low, high = min((*values, 0.0)), max((*values, high, 1.0))
     bars = look.signs.bars

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABANDON", "COMMANDS", "FIND", "Command", "bindings", "foot_keys", "hand_keys", "moves"]
+__all__ = ["ABANDON", "COMMANDS", "FIND", "LOOK_BACK", "Command", "bindings", "foot_keys", "hand_keys", "moves"]
 
 
 class Command(NamedTuple):
@@ -58,6 +58,9 @@ COMMANDS = (
 ABANDON = ("ctrl+c,ctrl+q", "abandon", "quit, also from a dialog")
 """(keys, action, in words): what a dialog does not keep from ending the desk."""
 
+LOOK_BACK = 1000
+"""What the app returns when the person wants to look at the recording; no exit code of a process."""
+
 FIND = (
     ("s", "score", "food, delivery, crossing"),
     ("d", "default", "default action"),
@@ -105,7 +108,7 @@ def bindings(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, st
     if not human:
         found += [(str(digit), f"digit('{digit}')", "tick to go to") for digit in range(10)]
         found += [("enter,g", "jump", "go to the tick typed"), ("backspace", "digit('')", ""), ("left", "tick(-1)", "a tick back"), ("right", "tick(1)", "a tick on")]
-    found += [("escape", "close", "close the card")]
+    found += [("v", "over('look-back')", "look back at the recording"), ("escape", "close", "close the card")]
     found += [(key, f"pick('{key}')", words) for key, _, words in FIND]
     return found
 

@@ -183,14 +183,16 @@ def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, r
     if answer is not None and span.answered is not None:
         column = 1 + min(inner - 1, round(span.answered * scale))
         strong = look.strong["reactor"] if answer.letter else look.strong["default"]
-        says = f"answers {answer.letter}" if answer.letter else "no answer"
+        says, short = (f"answers {answer.letter}", answer.letter) if answer.letter else ("no answer", "none")
         if end <= column <= width - len(says) - 3:
             out.append((f"{up} {says}", strong, column))
         elif end <= column - len(says) - 1:
             out.append((f"{says} {up}", strong, column - len(says) - 1))
+        elif end <= column <= width - len(short) - 3:
+            out.append((f"{up} {short}", strong, column))
         else:
-            # No room where it stands: an arrow elsewhere would point at another instant.
+            # No room for words where it stands: a letter may do. An arrow elsewhere would point at another instant.
             instant = f"{int(span.answered):,}" if span.unit == "tokens" else f"{span.answered:.2f} s"
             full = f"{says} at {instant}"
-            out.append((full if end + len(full) < width else says, strong, end))
+            out.append((full, strong, end + 1) if end + 1 + len(full) < width else (says, strong, end))
     return out

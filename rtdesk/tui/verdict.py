@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rtdesk.tui.cards import DONE, framed
 from rtdesk.tui.history import past_of, plot_rows
 from rtdesk.tui.looks import Look
+from rtdesk.tui.result import last_keys
 from rtdesk.tui.runs import Row, Run, finish, rule
 from rtdesk.tui.sides import Side, side_name
 from rtdesk.tui.wrap import fit
@@ -17,8 +18,8 @@ FIXED = 12
 """Rows of the card that are no plot, with two sides."""
 
 
-def match_card(sides: Sequence[Side], look: Look, width: int, room: int) -> list[Row]:
-    """Return the card for a screen that has `room` rows for it."""
+def match_card(sides: Sequence[Side], look: Look, width: int, room: int, *, look_back: bool = False) -> list[Row]:
+    """Return the card for a screen that has `room` rows for it; `look_back` says whether there are recordings to look at."""
     inner = width - 6
     body: list[list[Run]] = [_winner(sides, look), []]
     body.append([(fit("", 18), look.dim), (f"{'score':>6}{'points':>8}{'ticks':>7}{'defaults':>10}{'late':>6}   ended by", look.dim)])
@@ -27,8 +28,8 @@ def match_card(sides: Sequence[Side], look: Look, width: int, room: int) -> list
     height = max(4, min(9, room - FIXED - len(sides)))
     body += _curves(sides, look, inner, height)
     body.append([])
-    body.append([(" r ", look.key), ("again   ", look.dim), ("n ", look.key), ("next seed   ", look.dim), ("q ", look.key), ("quit", look.dim), ("      Esc looks at the boards", look.faint)])
-    return framed("match", body, look, width, foot="")
+    body.append(last_keys(look, look_back=look_back))
+    return framed("match", body, look, width, foot="Esc shows the boards")
 
 
 def _score(side: Side) -> float:

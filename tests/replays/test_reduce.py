@@ -285,7 +285,7 @@ def test_a_program_in_force_is_told_once_and_a_refused_one_leaves_it_there() -> 
     fold(state, wrote(4, "def act(view, memory):\n    return 'U'\n"))
     assert (state.program.since, state.program.refused) == (4, "")
     assert [note.text for note in state.notes] == [
-        "no program in that text: cut off", "program of 2 lines in force, made for turn 1", "program of 2 lines in force, made for turn 4",
+        "no program in that text: cut off", "program of turn 1: 2 lines", "program of turn 4: 2 lines",
     ]  # fmt: skip
     # It is no answer of the reactor's, and a keyframe carries it.
     assert state.answer is None

@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from replays import events as ev
 from replays.view_state import ViewState
 from rtdesk.tui.app import DeskApp
-from rtdesk.tui.keys import COMMANDS, bindings, foot_keys
+from rtdesk.tui.keys import COMMANDS, LOOK_BACK, bindings, foot_keys
 from rtdesk.tui.player import ListSource
 from rtdesk.tui.replay_keys import REPLAY_COMMANDS
 from rtdesk.tui.views import Status
@@ -227,6 +227,20 @@ def test_the_screen_stays_on_a_result_card_after_the_end() -> None:
         assert "━━ result" not in "\n".join(app.screen_text())
 
     drive(app, script)
+
+
+@pytest.mark.parametrize("offered", [True, False])
+def test_from_the_result_card_one_can_go_to_the_recording(offered: bool) -> None:
+    source = Recorder(EVENTS)
+    app = desk(source, look_back=offered)
+
+    async def script(pilot: Pilot[None]) -> None:
+        assert ("v look back" in "\n".join(app.screen_text())) is offered
+        await pilot.press("v")
+        assert (app.return_code == LOOK_BACK) is offered
+
+    drive(app, script)
+    assert (("quit", "") in source.asked) is offered
 
 
 def test_small_terminals_get_a_polite_line_and_recover() -> None:
