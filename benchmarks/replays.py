@@ -1,4 +1,4 @@
-"""How fast a long replay opens and seeks: 1,000,000 tokens over 5,000 ticks, figures of DESIGN section 10.
+"""How fast a long replay opens and seeks: 1,000,000 tokens over 5,000 ticks, the figures of the README.
 
     python benchmarks/replays.py [--json] [--ticks 5000] [--tokens 200]
 

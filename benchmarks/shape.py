@@ -5,7 +5,7 @@
 Every figure is the mean over seeds of a game's normalised score (freeway (100 - turns)/89, snake apples/24, overcooked orders/3),
 and `all` is the mean over games. Tables: the three loads at 8k tokens a tick; tick budgets 32k to 4k on medium; reactive budgets 512 to
 8192 on medium at 8k; and the agile agent with its guidance blanked beside the reactive one, which must not differ by a single move. Then
-the claims of spec/reasoner, each with its figures, and paired tests.
+the claims of docs/results.md, each with its figures, and paired tests.
 
 A pair is (game, seed), and pairs whose episodes are identical count once (Overcooked's first eight seeds are one game, so its seeds are
 8-15 unless told otherwise). The test flips the signs of the pairs' differences: all flips up to 16 pairs, 20,000 drawn ones beyond.
@@ -157,7 +157,7 @@ def settings_of(game: str) -> list[Setting]:
 
 
 def claims(results: Results) -> list[tuple[str, bool, str]]:
-    """Return (claim, whether it holds, its figures). Source: spec/reasoner, "What must hold"."""
+    """Return (claim, whether it holds, its figures). docs/results.md shows them."""
 
     def at(load: str, agent: str, budget: int = 8192) -> float:
         # A reactive agent never fills a tick of 4k, so its score is the same at every tick budget.

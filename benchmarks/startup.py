@@ -26,7 +26,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPOSITORY))
 
 GOALS = {"help over bare interpreter": (5.0, 3.0), "first tick s": (1.5, 0.8)}
-"""Row -> (must, aim). The second is DESIGN's figure for the first board on screen, of which this is the part without the screen."""
+"""Row -> (must, aim). The second is for the first board on screen, of which this is the part without the screen."""
 
 COUNT = "import sys\n{}\nprint(len(sys.modules), file=sys.stderr)"
 

@@ -363,7 +363,7 @@ def canonical(events: list[AnyEvent]) -> list[bytes]:
     """Return the events two runs of the same thing must share, each as MessagePack bytes, in order.
 
     Dropped: `seq`, `t_ns`, everything under `meas`, `control` other than keys, `bookmark`, faults of cause `host`.
-    Source: DESIGN section 2.
+    Why: docs/design.md, Events.
     """
     out = []
     for event in events:

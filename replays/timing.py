@@ -2,7 +2,7 @@
 
 The one thing that surprises: a reactor stream that was cut says only that it needed more than it had. So its natural use is the
 product-limit estimate, in which a cut stream counts as long as it ran and is then left out; where too many were cut, the curve ends
-below 1 and the upper percentiles are unknown (None). Source: spec/token-clock section 7; Kaplan and Meier, 1958.
+below 1 and the upper percentiles are unknown (None). Source: docs/design.md, Measuring; Kaplan and Meier, 1958.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ __all__ = ["Plan", "Seat", "default_rate", "make_plan", "make_runs"]
 
 HUMAN_RATE = 4.0
 KITCHEN_RATE = 3.0
-"""Ticks a second when a person plays (DESIGN section 4): in a kitchen one has more to think about."""
+"""Ticks a second when a person plays: in a kitchen one has more to think about."""
 GHOST_RATES = (0.02, 10.0)
 """Ticks a second between which a recording's own pace is one to race at; one made without a pace ran as fast as it went."""
 MOST_PEOPLE = 2

@@ -77,7 +77,7 @@ def _ms(seconds: float | None) -> float | None:
 
 
 def _answer_keys(heard: Heard | None) -> dict[str, Any]:
-    """What is told of one answer; DESIGN section 8 has the first ten."""
+    """What is told of one answer; docs/json.md has what the keys mean."""
     meas = {} if heard is None else heard.meas
     error = None if heard is None else heard.error
     return {

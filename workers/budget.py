@@ -2,7 +2,7 @@
 
 If two or more of the last five reactor streams were cut, N_TR grows by half; else it becomes the nearest-rank 95th
 percentile of the uncut lengths among the last twenty, once there are ten. A cut length is censored: a rule on cut lengths
-alone would never rise. Source: spec/token-clock section 7.
+alone would never rise. Source: docs/design.md, Moving budget.
 """
 
 from __future__ import annotations

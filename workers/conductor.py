@@ -2,7 +2,7 @@
 
 `run()` is a generator of `Want`s: it says what it waits for, and whoever drives it (the game process, or the simulator)
 sees to it that it comes. It writes one ring. Nothing here reads a clock to decide anything; the paced and wall instants
-it names are the driver's to wait for. Rules: spec/token-clock sections 2, 3 and 5.
+it names are the driver's to wait for. Rules: docs/design.md, Time.
 """
 
 from __future__ import annotations

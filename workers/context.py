@@ -1,7 +1,7 @@
 """How much of the planner's running text a reactor with a small context can be shown.
 
 An estimate on the safe side, made once before an episode from what the server says of itself; where it was too generous, an overflow
-halves it (`workers.reactor`). Source: spec/token-clock section 2.
+halves it (`workers.reactor`). Why: docs/models.md, Small contexts.
 """
 
 from __future__ import annotations

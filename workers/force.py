@@ -3,7 +3,7 @@
 Where the server can go on from a given beginning, its own text so far is that beginning, its thoughts closed and the box opened; else one
 more short request shows it what it had written. The one thing that surprises: where we opened the box, those letters stand in the log with
 the first token that came, so that the answer can be read there; they are ours, and are not counted.
-Source: spec/token-clock section 2, step 5.
+Why: docs/models.md, Answers in time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The planner's pure half: it begins a generation on a tick's observation, releases it up to what was granted, and marks.
 
 It is fed the game ring's frames and writes its own ring; whoever drives it (a process over shared memory, or the
-simulator) decides how far it may go by the pace of the run. Rules: spec/token-clock sections 2 and 3.
+simulator) decides how far it may go by the pace of the run. Rules: docs/design.md, Time.
 """
 
 from __future__ import annotations

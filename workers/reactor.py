@@ -1,7 +1,7 @@
 """The reactor's pure half: it keeps its own copy of the planner's stream, cuts it at the guidance instant, and answers.
 
 It is fed the game ring before the planner ring ("read the ring that gives orders before the rings the order is about");
-a planner frame of a tick it has not read yet is held until it has. Rules: spec/token-clock sections 2 and 3.
+a planner frame of a tick it has not read yet is held until it has. Rules: docs/design.md, Time.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class SimulatedEpisode(NamedTuple):
 
 
 def summary(header: ev.Episode, end: ev.End, *, replay: str | None, wall_s: float) -> dict[str, Any]:
-    """Return the object of `play --headless --json` (DESIGN section 8)."""
+    """Return the object of `play --headless --json`; docs/json.md has what the keys mean."""
     totals = end.totals
     return {
         "game": header.game,

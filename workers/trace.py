@@ -72,7 +72,7 @@ class Trace:
     def conclusion(self, limit: int = CONCLUSION_TOKENS) -> list[str | ev.Part]:
         """The content channel if not empty, else the text from the last line that concludes; at most `limit` tokens, cut at the front.
 
-        Source: spec/token-clock section 2.
+        Source: docs/design.md, Guidance.
         """
         spans: list[tuple[int, int, list[int]]] = []
         offset = 0

@@ -1,8 +1,8 @@
 """Tables as plain data: scores with intervals, paired tests, tokens, speed. Pure; everything in them is strict JSON.
 
 The unit is the seed: samples of a seed are averaged first, and seeds whose episodes are identical count once. Failed episodes have no
-score; how many there were stands beside every mean, and the mean with failures as zero beside it in the data. Source: spec/reasoner,
-"Statistics"; spec/token-clock, section 7.
+score; how many there were stands beside every mean, and the mean with failures as zero beside it in the data. Source:
+docs/design.md, Measuring.
 """
 
 from __future__ import annotations

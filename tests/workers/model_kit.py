@@ -18,7 +18,7 @@ SSE = {"content-type": "text/event-stream; charset=utf-8"}
 
 
 class Say:
-    """One answer. `writes` as in spec/cases part 1; `end` is close, hang or reset; `framed` chunked, length or none."""
+    """One answer. `writes` are the bytes in the pieces in which they are sent; `end` is close, hang or reset; `framed` chunked, length or none."""
 
     def __init__(
         self,

@@ -83,7 +83,7 @@ def test_paced_run_has_the_same_log_as_an_unpaced_one(file: Path) -> None:
     assert sum(len(arrivals) for arrivals in tokens) > 8
 
 
-# Deaths: DESIGN section 11.
+# Deaths.
 
 
 def test_killed_planner_is_a_fault_and_comes_back(tmp_path: Path, file: Path) -> None:

@@ -27,7 +27,7 @@ FRAME_S = 1 / 60
 """Paced text comes in frames of about this length: the screen draws no faster."""
 LEAST_S = 0.0005
 BUILTIN_TPOT_S = 0.001
-"""What a token of a builtin thinker takes in wall time unless told otherwise (DESIGN section 8)."""
+"""What a token of a builtin thinker takes in wall time unless told otherwise."""
 ASK_AGAIN_S = 0.002
 """How long a stream that has nothing yet, and will not ring, is left alone."""
 CUT_NS = 2_000_000

@@ -15,6 +15,6 @@ Rules they keep, each held by a test:
 from __future__ import annotations
 
 STRATEGIES = ("understand", "plan", "execute", "explore", "check", "summarize", "conclude")
-"""The seven kinds of step, in the order of their ids on the wire. Source: spec/steering section 2."""
+"""The seven kinds of step, in the order of their ids on the wire. Source: arXiv 2606.03965."""
 
 __all__ = ["STRATEGIES"]

@@ -1,7 +1,7 @@
 """An answer as its server tells it: reasoning and content, usage, finish, errors, from events or from one JSON body. Pure.
 
 Servers agree on little. Reasoning comes in one of five places, `choices` may be empty, null or not there, a finish of "" is none,
-an error may ride in a stream under HTTP 200. The rules are those of spec/cases, part 1; what is not understood is left out,
+an error may ride in a stream under HTTP 200. docs/models.md has the rules; what is not understood is left out,
 what is broken ends the reading with a kind and a sentence, and the text before it is kept.
 """
 
@@ -27,7 +27,7 @@ _NOTHING: dict[str, Any] = {}
 
 
 class Trouble(NamedTuple):
-    """Why an answer is none: a kind of spec/cases part 1, a sentence, and the server's code where it gave one."""
+    """Why an answer is none: a kind of docs/models.md, a sentence, and the server's code where it gave one."""
 
     kind: str
     message: str

@@ -2,7 +2,7 @@
 
 `<think>` and `<thinking>`, in any case, count only at the start of the answer; a closing tag without an opening one (the chat
 template had opened it in the prompt) makes all that stood before it reasoning. With structured reasoning beside it, the
-content is left as it is but for a stray closing tag at its very start. Source: spec/cases, part 1, rule 3.
+content is left as it is but for a stray closing tag at its very start.
 """
 
 from __future__ import annotations

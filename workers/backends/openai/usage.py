@@ -1,7 +1,7 @@
 """Token counts: what a server reports, with its quirks, and what stands in until it does.
 
 A count the server never gave is an estimate and is called one. Usage that arrives after the text never moves the clock
-(spec/token-clock, section 3); usage that comes with every delta gives each delta its exact share.
+(docs/models.md, Tokens); usage that comes with every delta gives each delta its exact share.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def read_usage(usage: Any) -> Usage | None:
     """Return what a `usage` object says, or None if it says nothing.
 
     Reasoning is inside `completion_tokens` with most servers and outside with some; then total - prompt is the larger one, and
-    counts. A count of 0 says nothing: servers that do not count send it. Source: spec/cases, part 1, rule 4.
+    counts. A count of 0 says nothing: servers that do not count send it.
     """
     if not isinstance(usage, dict):
         return None
@@ -94,7 +94,7 @@ class Charge:
     Reasoning a server hides is charged as one block of empty tokens in front of the first visible text: `opaque` says that it
     hides some, `guess` how many if nobody has said. With a `budget` (tokens) the text of an opaque stream is held until the end,
     when the count is known, and the block is what fits: such budgets are the request's own to keep, and `over_budget` says by
-    how much it did not. Source: spec/token-clock, section 2.
+    how much it did not. Why: docs/models.md, Tokens.
     """
 
     def __init__(self, *, opaque: bool, budget: int | None, guess: Callable[[], int]) -> None:

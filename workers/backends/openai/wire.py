@@ -43,7 +43,7 @@ _here = threading.local()
 
 
 class Broken(Exception):
-    """A request failed on its way. `kind` is one of spec/cases part 1; `again` says whether another try makes sense."""
+    """A request failed on its way. `kind` is one of docs/models.md; `again` says whether another try makes sense."""
 
     def __init__(self, kind: str, why: str, *, again: bool = False) -> None:
         super().__init__(why)
