@@ -57,3 +57,16 @@ def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\(([^)#]+)", text):
         if "://" not in target:
             assert ((ROOT / page).parent / target).exists(), f"{page} links to {target}"
+
+
+def test_the_code_refers_to_pages_and_headings_that_are_there() -> None:
+    headings = {page.name: re.findall(r"^#+ (.*)$|^\*\*([\w ]+)[.*]", page.read_text(encoding="utf-8"), re.MULTILINE) for page in (ROOT / "docs").glob("*.md")}
+    missing, seen = [], 0
+    for path in (file for package in ("games", "replays", "workers", "rtdesk", "benchmarks", "tests") for file in sorted((ROOT / package).rglob("*.py"))):
+        for name, heading in re.findall(r"docs/([a-z-]+\.md)(?:, ([A-Z][a-z]+(?: [a-z]+)*))?", path.read_text(encoding="utf-8")):
+            seen += bool(heading)
+            known = " ".join(" ".join(pair) for pair in headings.get(name, []))
+            if name not in headings or heading not in known:
+                missing.append(f"{path.relative_to(ROOT)}: docs/{name}, {heading}".rstrip(", "))
+    assert missing == []
+    assert seen > 10
