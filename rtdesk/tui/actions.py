@@ -327,7 +327,7 @@ class Actions:
             name, _, argument = command.action.partition("(")
             method = getattr(self, f"action_{name}")
             call = (lambda method=method, argument=argument: method(argument.strip("')"))) if argument else method
-            yield SystemCommand(f"{command.help[:1].upper()}{command.help[1:]}", f"key {command.label}", call)
+            yield SystemCommand(f"{command.help[:1].upper()}{command.help[1:]}", f"key {command.playing_label if self._human else command.label}", call)
         for name in LOOKS:
             yield SystemCommand(f"Look: {name}", "colours of the screen", lambda name=name: self.set_look(name))
 

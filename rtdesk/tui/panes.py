@@ -19,7 +19,8 @@ from replays.streams import StreamState
 from replays.view_state import ViewState
 from rtdesk.tui.highlight import painted, spans
 from rtdesk.tui.looks import STRATEGY, Look
-from rtdesk.tui.pair import of_whom
+from rtdesk.tui.pair import name_of, of_whom, sign_of
+from rtdesk.tui.person import key_rows, rules_of
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import Find, View
 from rtdesk.tui.wrap import Line, last_rows, rows_at, wrap
@@ -45,23 +46,40 @@ def reactor_pane(state: ViewState, view: View, look: Look, width: int, height: i
 def person_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     """Return the pane of a run in which nobody thinks: the key in force, the rules, what there is to see in words."""
     header, human = state.header, view.status.human
-    title = "you" if human else (header.agent if header is not None else "player")
+    title = ("you both" if view.status.people > 1 else "you") if human else (header.agent if header is not None else "player")
     notes = ("the last key of a tick counts", "last key counts") if human else ("no thinker",)
     rows = [rule(look, "person", one_line(title, 24), notes, f"{state.keys:>5,} keys" if human or state.keys else "", width)]
     if human or state.keys:
-        word: list[Run] = [(f" {state.key} ", look.chip["person"]), ("  in force for this tick", look.text)] if state.key else [(" none in this tick", look.dim)]
+        word = _keys_in_force(state, view, look)
         if view.status.count:
             word = [(f" {view.status.count} ", look.chip["person"]), ("  get ready", look.text)]
         rows.append(_pin(look, "person", "key", word, width))
     body: list[list[Run]] = [[]]
     if view.spec is not None:
-        title = view.spec.title
-        body += [[(title, look.bright)], *_wrapped(view.spec.summary, look.text, width - 3), []]
-        body += [row for line in _sentences(view.spec.help) for row in _wrapped(line, look.soft, width - 3)] + [[]]
-    lines = rows_at(clean(state.text[:8000]), width - 3, max(1, height), 0)
-    body += [[(line.text, look.dim)] for line in lines]
+        lines = view.spec.help
+        if view.status.people > 1:
+            # Which keys are whose where two share a keyboard, the game's own lines do not know.
+            lines = tuple(rules_of(view.spec))
+            body += [*key_rows(view.spec, look, width - 3, people=2), []]
+        body += [[(view.spec.title, look.bright)], *_wrapped(view.spec.summary, look.text, width - 3), []]
+        body += [row for line in _sentences(lines) for row in _wrapped(line, look.soft, width - 3)] + [[]]
+    told = rows_at(clean(state.text[:8000]), width - 3, max(1, height), 0)
+    body += [[(line.text, look.dim)] for line in told]
     rows += [finish((("  ", look.base), *line), width, look) for line in body[: max(0, height - len(rows))]]
     return rows + [blank(width, look)] * (height - len(rows))
+
+
+def _keys_in_force(state: ViewState, view: View, look: Look) -> list[Run]:
+    """The key of the one person who plays, or of both where two do."""
+    header = state.header
+    if header is None or header.agent != "human" or header.options.get("partner") != "human":
+        key = state.key or state.partner_key
+        return [(f" {key} ", look.chip["person"]), ("  in force for this tick", look.text)] if key else [(" none in this tick", look.dim)]
+    runs: list[Run] = []
+    for player, key in enumerate((state.key, state.partner_key)):
+        name = " ".join(part for part in (name_of(state, player), sign_of(view, player)) if part)
+        runs += [(f" {key or look.signs.dot} ", look.chip["person"] if key else look.dim), (f" {name}   ", look.text)]
+    return runs
 
 
 def _sentences(lines: Sequence[str]) -> list[str]:

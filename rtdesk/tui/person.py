@@ -13,7 +13,7 @@ from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import wrap
 
-__all__ = ["count_row", "rules_card"]
+__all__ = ["count_row", "key_rows", "rules_card", "rules_of"]
 
 _NAMES = {"up": "↑", "down": "↓", "left": "←", "right": "→", "enter": "Enter", "space": "Space", "full_stop": "."}
 _PLAIN = {"up": "up", "down": "down", "left": "left", "right": "right"}
@@ -25,10 +25,10 @@ def rules_card(state: ViewState, view: View, look: Look, width: int) -> list[Row
     if spec is None:
         return framed("how to play", [[("the game's rules are not known here", look.dim)]], look, width)
     body: list[list[Run]] = [[(line.text, look.bright)] for line in wrap(spec.summary, 0, len(spec.summary), width - 6)]
-    body += [[(line, look.text)] for line in _rules(spec)]
+    body += [[(line, look.text)] for line in rules_of(spec)]
     body += [[(line.text, look.text)] for words in _whose(state, view) for line in wrap(words, 0, len(words), width - 6)]
     body.append([("The last key in a tick counts.", look.text), *_no_key(state, spec, look)])
-    body += _key_rows(spec, look, width - 6, people=view.status.people)
+    body += key_rows(spec, look, width - 6, people=view.status.people)
     start = view.status.reading or view.status.count > 0
     return framed(f"how to play {spec.title}", body, look, width, foot="Enter or Space starts" if start else "Enter goes on", voice="person")
 
@@ -53,7 +53,7 @@ def _whose(state: ViewState, view: View) -> list[str]:
     return [f"You are {mine}; {theirs.removesuffix(' on the board')} is {partner}{thinks}."]
 
 
-def _rules(spec: GameSpec) -> list[str]:
+def rules_of(spec: GameSpec) -> list[str]:
     """The game's own lines; those on keys are left out, for the card has its own."""
     lines: list[str] = []
     keys = False
@@ -72,7 +72,8 @@ def _no_key(state: ViewState, spec: GameSpec, look: Look) -> list[Run]:
     return [(" No key: ", look.text), (f"{word} ({letter})", look.strong["default"])] if word else []
 
 
-def _key_rows(spec: GameSpec, look: Look, width: int, *, people: int) -> list[list[Run]]:
+def key_rows(spec: GameSpec, look: Look, width: int, *, people: int) -> list[list[Run]]:
+    """Return which key is which, in rows of `width` columns at most; a row or more for each of two people."""
     rows: list[list[Run]] = []
     halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
     for half in halves:

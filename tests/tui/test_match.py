@@ -326,6 +326,34 @@ def test_the_row_of_who_decided_has_the_partner_as_well() -> None:
     assert _decided([header, begun, key, answer, *done, later]).strip().startswith("L  you B   U  reactor A")
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 60)])
+def test_the_keys_of_two_people_in_one_kitchen_stand_beside_each_other_and_on_the_board(size: tuple[int, int]) -> None:
+    game = games.make("overcooked", "easy", 0)
+    game.reset()
+    header = ev.Episode(tick=0, game="overcooked", load="easy", seed=0, agent="human", options={"partner": "human"})
+    begun = ev.Tick(tick=0, at=0, end_at=BUDGET, view={}, text="", snapshot=game.snapshot())
+    keys = [ev.Control(tick=0, what="key", value="U"), ev.Control(tick=0, what="key", value="L", player=1)]
+
+    def shown(*events: ev.AnyEvent) -> list[str]:
+        one = side([header, begun, *events], human=KITCHEN, people=2)
+        layout = arrange(*size, 5, 5, planner=False, reactor=False)
+        parts = scene(one.state, one.view, make_look("mono", True), layout)
+        return [plain(row).rstrip() for part in ("left", "planner") for row in parts[part]]
+
+    nobody, first, both = shown(), shown(keys[0]), shown(*keys)
+    assert any(row.endswith(".  first A    .  second B") for row in nobody)
+    assert any(row.endswith("U  first A    .  second B") for row in first)
+    assert any(row.endswith("U  first A    L  second B") for row in both)
+    assert any("L  second B   U  first A" in row for row in both)
+    # Both sit at one keyboard, so no key is told as if one had all of it.
+    assert any("first   w up" in row for row in both)
+    assert any("second  up up" in row for row in both)
+    assert not any("hjkl" in row for row in both)
+    done = [ev.Action(tick=0, letter="U", source="human"), ev.Action(tick=0, letter="L", source="human", player=1)]
+    after = shown(*keys, *done, ev.Tick(tick=1, at=BUDGET, end_at=2 * BUDGET, view={}, text=""))
+    assert any("L  second B   U  first A" in row for row in after)
+
+
 def _decided(events: list[ev.AnyEvent]) -> str:
     one = side(events, human=KITCHEN, people=1)
     rows = [plain(row) for row in scene(one.state, one.view, make_look("mono"), arrange(120, 40, 5, 5))["left"]]
