@@ -16,14 +16,10 @@ A whole run is about 350 episodes a game; with --quick (2 seeds) a quarter of th
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.util
-import itertools
 import json
-import multiprocessing
 import os
 import platform
-import random
 import statistics
 import sys
 import time
@@ -33,17 +29,14 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from replays import events as ev
-from workers.simulator import simulate
+from rtdesk.bench.grid import AGENTS, FIRST_SEED, LOADS, REACTIVE_BUDGETS, TICK_BUDGETS, Job, job_of, make_cell
+from rtdesk.bench.pool import LocalEngine
+from rtdesk.bench.rows import Row
+from rtdesk.bench.run import drive
+from rtdesk.stats import percentiles, sign_flip
 
 GAMES = ("freeway", "snake", "overcooked")
-LOADS = ("easy", "medium", "hard")
-AGENTS = ("reactive", "planning", "agile")
-TICK_BUDGETS = (32768, 16384, 8192, 4096)
-REACTIVE_BUDGETS = (512, 1024, 2048, 4096, 8192)
-FIRST_SEED = {"overcooked": 8}
-EXACT_PAIRS = 16
-DRAWS = 20_000
+BLANKED = "agile+guidance=none"
 
 
 class Setting(NamedTuple):
@@ -54,46 +47,6 @@ class Setting(NamedTuple):
     agent: str
     tick_budget: int = 8192
     reactive_budget: int | None = None
-    guidance: str = "both"
-
-
-class Run(NamedTuple):
-    """What one episode gave."""
-
-    score: float
-    points: float
-    ticks: int
-    plan_tokens: tuple[int, ...]
-    """Length of each plan that ended by itself."""
-    reactor_tokens: tuple[int, ...]
-    """Length of each reactor stream that was not cut."""
-    moves: str
-    """Digest of the first view and of all actions: equal for identical episodes only."""
-    cpu_s: float
-
-
-def play(job: tuple[Setting, int]) -> Run:
-    """Play one episode."""
-    setting, seed = job
-    options: dict[str, Any] = {"tick_budget": setting.tick_budget}
-    if setting.agent == "agile":
-        options["guidance"] = setting.guidance
-        if setting.reactive_budget is not None:
-            options["reactive_budget"] = setting.reactive_budget
-    began = time.process_time()
-    episode = simulate(setting.game, agent=setting.agent, load=setting.load, seed=seed, **options)
-    cpu = time.process_time() - began
-    lengths: dict[str, list[int]] = {"planner": [], "reactor": []}
-    digest = hashlib.sha256()
-    for event in episode.events:
-        if isinstance(event, ev.Generation) and event.phase == "end" and event.finish == "stop":
-            lengths[event.stream].append(event.clock_tokens or 0)
-        elif isinstance(event, ev.Action):
-            digest.update(f"{event.player}{event.letter}".encode())
-        elif isinstance(event, ev.Tick) and event.tick == 0:
-            digest.update(repr(event.view).encode())
-    totals = episode.summary
-    return Run(totals["score"], totals["points"], totals["ticks"], tuple(lengths["planner"]), tuple(lengths["reactor"]), digest.hexdigest(), cpu)
 
 
 class Results:
@@ -102,17 +55,33 @@ class Results:
     def __init__(self, games: list[str], seeds: dict[str, list[int]]) -> None:
         self.games = games
         self.seeds = seeds
-        self.runs: dict[tuple[Setting, int], Run] = {}
+        self.runs: dict[tuple[Setting, int], Row] = {}
 
     def gather(self, settings: Iterable[Setting], jobs: int) -> None:
-        wanted = [(setting, seed) for setting in dict.fromkeys(settings) for seed in self.seeds[setting.game]]
-        if jobs <= 1:
-            self.runs.update(zip(wanted, map(play, wanted)))
-            return
-        with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-            self.runs.update(zip(wanted, pool.imap(play, wanted, chunksize=2)))
+        """Play every setting with every seed of its game, in `jobs` processes."""
+        wanted: dict[str, tuple[Setting, int]] = {}
+        queue: list[Job] = []
+        for setting in dict.fromkeys(settings):
+            game, load, agent, tick_budget, reactive_budget = setting
+            cell, config = make_cell(game, load, agent, None, tick_budget, reactive_budget, seeds=self.seeds[game])
+            for seed in self.seeds[game]:
+                job = job_of(cell, config, seed, 0)
+                if job.key not in wanted:
+                    queue.append(job)
+                wanted[job.key] = (setting, seed)
 
-    def of(self, game: str, setting: Setting) -> list[Run]:
+        def done(job: Job, row: Row) -> None:
+            if not row.ok:
+                raise SystemExit(f"{row.game} {row.load} seed {row.seed} {row.agent}: {row.fault}")
+            self.runs[wanted[job.key]] = row
+
+        engine = LocalEngine(jobs)
+        try:
+            drive(queue, engine, done=done)
+        finally:
+            engine.close()
+
+    def of(self, game: str, setting: Setting) -> list[Row]:
         return [self.runs[setting._replace(game=game), seed] for seed in self.seeds[game]]
 
     def mean(self, setting: Setting, games: list[str] | None = None) -> float:
@@ -132,27 +101,12 @@ class Results:
         return statistics.fmean(differences), sign_flip(differences), len(differences)
 
 
-def sign_flip(differences: list[float]) -> float | None:
-    """Return the two-sided p of a paired sign-flip permutation test; None if all differences are zero."""
-    if not any(differences):
-        return None
-    observed = abs(sum(differences)) - 1e-12
-    if len(differences) <= EXACT_PAIRS:
-        flips: Iterable[tuple[int, ...]] = itertools.product((1, -1), repeat=len(differences))
-        hits = [abs(sum(sign * d for sign, d in zip(signs, differences))) >= observed for signs in flips]
-        return sum(hits) / len(hits)
-    rng = random.Random(0)
-    hit = sum(abs(sum(d if rng.random() < 0.5 else -d for d in differences)) >= observed for _ in range(DRAWS))
-    # The observed signs are one of the flips, so p is never 0.
-    return (hit + 1) / (DRAWS + 1)
-
-
 def settings_of(game: str) -> list[Setting]:
     """Return every setting the tables need."""
     out = [Setting(game, load, agent) for load in LOADS for agent in AGENTS]
     out += [Setting(game, "medium", agent, budget) for budget in TICK_BUDGETS for agent in ("planning", "agile")]
     out += [Setting(game, "medium", "agile", 8192, budget) for budget in REACTIVE_BUDGETS if budget != 2048]
-    out += [Setting(game, load, "agile", guidance="none") for load in LOADS]
+    out += [Setting(game, load, BLANKED) for load in LOADS]
     return out
 
 
@@ -187,7 +141,7 @@ def claims(results: Results) -> list[tuple[str, bool, str]]:
         a.moves == b.moves
         for game in results.games
         for load in LOADS
-        for a, b in zip(results.of(game, Setting("", load, "agile", guidance="none")), results.of(game, Setting("", load, "reactive")))
+        for a, b in zip(results.of(game, Setting("", load, BLANKED)), results.of(game, Setting("", load, "reactive")))
     )
     out.append(("agile with its guidance blanked plays exactly as reactive", blind, "every move" if blind else "moves differ"))
     return out
@@ -203,7 +157,7 @@ def tables(results: Results) -> dict[str, Any]:
 
     for load in LOADS:
         by["loads"][load] = {agent: row(Setting("", load, agent)) for agent in AGENTS}
-        by["loads"][load]["agile, blanked"] = row(Setting("", load, "agile", guidance="none"))
+        by["loads"][load]["agile, blanked"] = row(Setting("", load, BLANKED))
         by["tests"][load] = {}
         for other in ("reactive", "planning"):
             lead, p, pairs = results.test(Setting("", load, "agile"), Setting("", load, other))
@@ -213,31 +167,25 @@ def tables(results: Results) -> dict[str, Any]:
     for budget in REACTIVE_BUDGETS:
         by["reactive_budgets"][budget] = row(Setting("", "medium", "agile", 8192, None if budget == 2048 else budget))
     for game in results.games:
-        plans = [n for (s, _), run in results.runs.items() if s.game == game and s.agent == "agile" for n in run.plan_tokens]
-        alone = [n for (s, _), run in results.runs.items() if s.game == game and s.agent == "reactive" for n in run.reactor_tokens]
+        plans = [n for (s, _), run in results.runs.items() if s.game == game and s.agent in ("agile", BLANKED) for n in run.plan_lengths]
+        alone = [n for (s, _), run in results.runs.items() if s.game == game and s.agent == "reactive" for n in run.reactor_lengths]
         guided = [
             n
             for (s, _), run in results.runs.items()
-            if s.game == game and s.agent == "agile" and s.guidance == "both" and s.reactive_budget is None
-            for n in run.reactor_tokens
+            if s.game == game and s.agent == "agile" and s.reactive_budget is None
+            for n in run.reactor_lengths
         ]
-        cpu = [run.cpu_s for (s, _), run in results.runs.items() if s == Setting(game, s.load, "agile")]
+        cpu = [run.meas["cpu_s"] for (s, _), run in results.runs.items() if s == Setting(game, s.load, "agile")]
         by["tokens"][game] = {
-            "plan": spread(plans),
-            "reactor alone": spread(alone),
-            "reactor guided": spread(guided),
+            "plan": percentiles(plans),
+            "reactor alone": percentiles(alone),
+            "reactor guided": percentiles(guided),
             "agile episode cpu_s": round(statistics.median(cpu), 3),
         }
         by["loads"].setdefault("points", {})[game] = {
             load: {agent: round(results.points(game, Setting("", load, agent)), 2) for agent in AGENTS} for load in LOADS
         }
     return by
-
-
-def spread(lengths: list[int]) -> dict[str, int]:
-    """Return 5th, 50th and 95th percentile and the greatest."""
-    ranked = sorted(lengths) or [0]
-    return {name: ranked[min(len(ranked) - 1, int(len(ranked) * q))] for name, q in (("p5", 0.05), ("p50", 0.5), ("p95", 0.95), ("max", 1.0))}
 
 
 def show(by: dict[str, Any], held: list[tuple[str, bool, str]], results: Results) -> None:
