@@ -106,6 +106,16 @@ def test_the_end_of_thinking_is_news_when_it_took_long_or_went_wrong(ended: int,
     assert [note.kind for note in state.notes] == (["finish"] if told else [])
 
 
+def test_a_line_without_places_holds_for_the_turn_it_was_made_on_and_says_nothing_of_others() -> None:
+    line = "Best line so far: Turn 1: U; Turn 2: U\n"
+    seen = [HEADER, tick(0, snapshot=snake_state((3, 3))), start("planner", 0), token("planner", 0, line, 1)]
+    assert fold_all(seen).holds is None
+    seen = [HEADER, tick(0, snapshot=snake_state((3, 3))), tick(1), start("planner", 1), token("planner", 1, line, 101)]
+    state = fold_all(seen)
+    assert state.holds is True
+    assert fold_all([tick(2)], state).holds is None
+
+
 def test_a_plan_goes_stale_once_and_says_where_the_player_is() -> None:
     line = "Best line so far: Turn 0: U to (3,4); Turn 1: U to (3,5); Turn 2: U to (3,6)\n"
     events = [

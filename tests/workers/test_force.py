@@ -84,6 +84,11 @@ def test_a_stream_the_server_cut_is_asked_at_once() -> None:
     assert outcome(forced(reactor=[{"tokens": 100, "finish": "length", "forced": BOXED}])) == ("forced", None, "budget", 109, 4096 + 109)
 
 
+def test_a_stream_the_server_cut_early_has_no_more_for_its_answer_than_another() -> None:
+    cut = {"tokens": 100, "finish": "length", "forced": [[" so" * 500, 500, "content"], *BOXED]}
+    assert outcome(forced(reactor=[cut])) == ("default", "truncated", "budget", 100 + 64, 4096 + 164)
+
+
 def test_a_stream_that_stopped_without_an_answer_is_not_asked() -> None:
     assert outcome(forced(reactor=[{"tokens": 100, "forced": BOXED}]))[:3] == ("default", "none", "stop")
 
