@@ -102,6 +102,8 @@ class ReplayWriter:
         self._header = header
         self._table = table
         self._broken = ""
+        self._named = self._names() > 0
+        # Whether this file system counts names; then a count of none says that the file was deleted.
         self.path = path
         self.size = table.end(header[0])
         """Bytes written, all of them whole records."""
@@ -291,6 +293,17 @@ class ReplayWriter:
                 # Half a record stands at the end, and nothing may follow it.
                 self._broken = text
             raise ReplayError(text) from None
+        if self._named and self._names() == 0:
+            # Writing works as before, but nobody will ever read it.
+            self._broken = f"{self.path}: was deleted while it was being recorded, and what is recorded is lost with it; record elsewhere with --record FILE"
+            raise ReplayError(self._broken)
+
+    def _names(self) -> int:
+        """Return how many names the file has; 0 where it cannot be asked any more."""
+        try:
+            return os.fstat(self._fd).st_nlink
+        except OSError:
+            return 0
 
     def _lock(self) -> None:
         """Keep a second writer out. The lock goes with the process, so it never outlives a crash."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -156,6 +157,23 @@ def test_a_full_disk_is_told_at_once_and_leaves_the_ticks_before_it(tmp_path: Pa
     with open_replay(path) as replay:
         assert list(replay.ticks) == [0, 1]
         assert replay.warnings == []
+
+
+@pytest.mark.parametrize("folder", [False, True], ids=["the file", "its folder"])
+def test_a_file_that_was_deleted_is_told_with_the_next_tick(tmp_path: Path, folder: bool) -> None:
+    place = tmp_path / "place"
+    place.mkdir()
+    writer = ReplayWriter.create(place / "a.rtr", HEADER)
+    writer.tick(0, bare(0))
+    if folder:
+        shutil.rmtree(place)
+    else:
+        (place / "a.rtr").unlink()
+    for _ in range(2):
+        with pytest.raises(ReplayError, match=r"a\.rtr: was deleted while it was being recorded"):
+            writer.tick(1, bare(1))
+    writer.close()
+    assert not (place / "a.rtr").exists()
 
 
 def test_a_disk_that_is_full_from_the_start_leaves_no_file(tmp_path: Path) -> None:

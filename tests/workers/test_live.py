@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -557,6 +558,27 @@ def test_killed_desk_takes_its_children_along_and_leaves_nothing_in_shared_memor
     process.communicate()
     assert [name for name in named if os.path.exists(name)] == []
     assert ticks_in(tmp_path / "run.rtr") >= 3
+
+
+def test_vanished_folder_is_told_at_once_and_the_game_goes_on(tmp_path: Path) -> None:
+    """Where a recording was deleted writing to it goes on without an error, so nobody would know."""
+    place = tmp_path / "place"
+    place.mkdir()
+    command = [sys.executable, "-m", "rtdesk", "play", "snake", "--headless", "--json", "--tick-rate", "10", "--ticks", "30", "--seed", "3", "--record", str(place / "run.rtr")]
+    process = start(command, tmp_path)
+    wait_for_ticks(process, place / "run.rtr", 3)
+    shutil.rmtree(place)
+    assert process.stderr is not None
+    told = process.stderr.readline()
+    assert "recording stopped" in told
+    assert "was deleted" in told
+    # The game goes on: it is not over when that is told.
+    assert process.poll() is None
+    out, err = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 1, err
+    result = json.loads(out)
+    assert (result["ticks"], result["replay"]) == (30, None)
+    assert "Traceback" not in err
 
 
 def shared_names(pids: list[int]) -> set[str]:
