@@ -88,6 +88,18 @@ def test_the_thinkers_see_what_the_second_cook_sees() -> None:
     assert {(action.letter, action.source, action.reason) for action in actions(events, 0)} == {("S", "default", "none")}
 
 
+def test_prompts_call_the_other_cook_by_name() -> None:
+    def marks(**options: Any) -> str:
+        header = simulate("overcooked", ticks=1, **options).events[0]
+        assert isinstance(header, ev.Episode)
+        return header.texts["marks"]
+
+    mine, theirs = marks(agent="agile"), marks(agent="default", partner="agile")
+    assert "Bob is expected there" in mine
+    assert "Alice is expected there" in theirs
+    assert theirs.replace("Alice", "Bob") == mine
+
+
 def test_where_the_agent_thinks_nothing_is_said_of_whose_view_it_is() -> None:
     for options in ({"agent": "reactive"}, {"agent": "reactive", "partner": "random"}, {"agent": "default", "partner": "random"}):
         header = simulate("overcooked", ticks=1, **options).events[0]

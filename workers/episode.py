@@ -65,6 +65,7 @@ def make_header(config: Config, game: Game, *, meas: dict[str, Any]) -> ev.Episo
         tick_budget=tick,
         reactive_budget=None if config.dynamic_reactive_budget else reactive or tick,
         templates=templates_of(agents.load(config.thinker), config.prompts or {}),
+        player=config.player,
     )
     roles: dict[str, ev.Backend] = {}
     for role in ("planner", "reactor"):

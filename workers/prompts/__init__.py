@@ -58,14 +58,15 @@ def fixed_texts(
     tick_budget: str,
     reactive_budget: str | None,
     templates: Mapping[str, str] | None = None,
+    player: int = 0,
 ) -> dict[str, str]:
     """Return the texts an episode's prompts point into, by name: the templates of the roles that think, and what their placeholders mean.
 
     Budgets are words, such as `8192 tokens`. `reactive_budget` None says that it is not the same in every tick; prompts then name
-    the one of their tick. `templates` by role stand in for ours.
+    the one of their tick. `templates` by role stand in for ours; `player` is who thinks.
     """
     spec = game.spec
-    words = words_of(spec.name)
+    words = words_of(spec.name, player)
     default = (dict(spec.letters) | dict(words.defaults)).get(default_action, "")
     default = f"{default_action} ({default.lower()})" if default else default_action
     reader = [_READ] if shape.reactor else []

@@ -29,6 +29,8 @@ class Words(NamedTuple):
         "what you are sure of, look with `view.get(name)`, and fall back on an action that is safe without it."
     )
     """What a program finds in a view."""
+    mates: tuple[str, str] = ("", "")
+    """In a game for two, what `marks` calls the other one when the first player reads it, and when the second does."""
 
 
 _GENERAL = Words(
@@ -112,10 +114,13 @@ _WORDS = {
             '`["soup", [x, y], list of onions, turns cooked or -1, "idle", "cooking" or "ready", 5 or -1]`. `view["history"]` holds the last letters of both, '
             '`view["orders_delivered"]` the soups so far.'
         ),
+        mates=("Bob", "Alice"),
     ),
 }
 
 
-def words_of(game: str) -> Words:
-    """Return the words of a game by its name, the general ones for a game we do not know."""
-    return _WORDS.get(game, _GENERAL)
+def words_of(game: str, player: int = 0) -> Words:
+    """Return the words of a game by its name, as one of its players reads them; the general ones for a game we do not know."""
+    words = _WORDS.get(game, _GENERAL)
+    first, second = words.mates
+    return words._replace(marks=words.marks.replace(first, second)) if player and first else words
