@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from replays.clean import clean
 from replays.view_state import ViewState
-from rtdesk.tui.keys import COMMANDS, FIND
+from rtdesk.tui.keys import COMMANDS, FIND, UNTOLD
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
@@ -14,6 +14,9 @@ from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit, last_rows, rows_at
 
 __all__ = ["DONE", "card_rect", "find_card", "framed", "help_card", "log_card"]
+
+NARROW = 46
+"""Columns of the streams below which a card lies over the board as well."""
 
 DONE = {"goal": "reached the goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "ended by hand", "fault": "ended by a fault"}
 """Why an episode is over, in words."""
@@ -27,7 +30,7 @@ def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
         height = min(max(6, (bottom - top) * 2 // 3), bottom - top)
         return Rect(planner.x, bottom - height, planner.width or reactor.width, height)
     area = planner if planner.height else reactor
-    left, room = (0, layout.width) if kind in ("help", "rules", "match") or not area.height else (area.x, area.width)
+    left, room = (0, layout.width) if kind in ("help", "rules", "match") or area.width < NARROW or not area.height else (area.x, area.width)
     # As wide as what it covers: slivers of text at its sides would only disturb.
     height = min(rows, bottom - top)
     return Rect(left, top + (bottom - top - height) // 2, room, height)
@@ -46,7 +49,7 @@ def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]
     """Return the keys in two columns, the signs, and what the board's game is about."""
     human = view.status.played
     half = (width - 4) // 2
-    cells_of = [(command.playing_label if human else command.label, command.help) for command in COMMANDS if command.help not in ("and back", "and forward")]
+    cells_of = [(command.playing_label if human else command.label, command.help) for command in COMMANDS if command.action not in UNTOLD]
     middle = -(-len(cells_of) // 2)
     body: list[list[Run]] = []
     for i in range(middle):

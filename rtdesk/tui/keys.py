@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["ABANDON", "COMMANDS", "FIND", "LOOK_BACK", "Command", "bindings", "foot_keys", "hand_keys", "moves"]
+__all__ = ["ABANDON", "COMMANDS", "FIND", "LOOK_BACK", "UNTOLD", "Command", "bindings", "foot_keys", "hand_keys", "moves"]
 
 
 class Command(NamedTuple):
@@ -30,23 +30,23 @@ class Command(NamedTuple):
 
 COMMANDS = (
     Command("pause", "space", "f2", "space", "F2", "pause", "pause, or go on"),
-    Command("step", "full_stop", "f3", ".", "F3", "tick", "run one tick, then pause"),
-    Command("slow('down')", "left_square_bracket", "f6", "[", "F6", "", "slow motion, ] and back"),
-    Command("slow('up')", "right_square_bracket", "f7", "]", "F7", "", "and back"),
+    Command("step", "full_stop", "f3", ".", "F3", "tick", "one tick, then pause"),
+    Command("slow('down')", "left_square_bracket", "f6", "[ ]", "F6 F7", "", "slow motion, and back"),
+    Command("slow('up')", "right_square_bracket", "f7", "]", "F7", "", "out of slow motion"),
     Command("faster", "plus,equals_sign", "plus,equals_sign,f8", "+", "+", "", "twice as fast"),
     Command("slower", "minus", "minus,f9", "-", "-", "", "half as fast"),
     Command("bookmark", "m", "ctrl+b", "m", "^b", "mark", "bookmark this tick"),
     Command("find", "slash", "ctrl+f", "/", "^f", "find", "next event of a kind"),
-    Command("scroll(-1)", "up", "ctrl+up", "up", "^up", "", "scroll the stream back a row"),
-    Command("scroll(1)", "down", "ctrl+down", "down", "^down", "", "and forward"),
+    Command("scroll(-1)", "up", "ctrl+up", "up", "^up", "", "scroll back a row"),
+    Command("scroll(1)", "down", "ctrl+down", "down", "^down", "", "scroll on a row"),
     Command("scroll_page(-1)", "pageup", "pageup", "PgUp", "PgUp", "", "scroll back a page"),
-    Command("scroll_page(1)", "pagedown", "pagedown", "PgDn", "PgDn", "", "and forward"),
+    Command("scroll_page(1)", "pagedown", "pagedown", "PgDn", "PgDn", "", "scroll on a page"),
     Command("follow", "end", "end", "End", "End", "", "follow again"),
     Command("home", "home", "home", "Home", "Home", "", "the beginning"),
-    Command("other", "tab", "tab", "Tab", "Tab", "", "scroll the other stream"),
-    Command("prompts", "p", "ctrl+t", "p", "^t", "", "prompts instead of text"),
+    Command("other", "tab", "tab", "Tab", "Tab", "", "scroll other stream"),
+    Command("prompts", "p", "ctrl+t", "p", "^t", "", "prompts, not text"),
     Command("log", "l", "ctrl+l", "l", "^l", "", "the log drawer"),
-    Command("look", "t", "f10", "t", "F10", "", "look: dark, light, ansi, mono"),
+    Command("look", "t", "f10", "t", "F10", "", "look of the screen"),
     Command("shot", "S", "ctrl+s", "S", "^s", "", "screenshot as SVG"),
     Command("palette", "ctrl+p,colon", "ctrl+p", ":", "^p", "", "command palette"),
     Command("restart", "r", "ctrl+r", "r", "^r", "", "restart this seed"),
@@ -54,6 +54,9 @@ COMMANDS = (
     Command("help", "question_mark,f1", "f1", "?", "F1", "help", "this card"),
     Command("leave", "q,ctrl+q,ctrl+c", "ctrl+q,ctrl+c", "q", "^q", "quit", "quit"),
 )
+
+UNTOLD = ("slow('up')", "scroll(1)", "scroll_page(1)")
+"""Actions the help card leaves to the ones beside them: who scrolls back finds the way on."""
 
 ABANDON = ("ctrl+c,ctrl+q", "abandon", "quit, also from a dialog")
 """(keys, action, in words): what a dialog does not keep from ending the desk."""

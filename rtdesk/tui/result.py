@@ -56,6 +56,9 @@ def result_card(state: ViewState, view: View, look: Look, width: int, earlier: S
         height = min(CURVE[1], free - 1)
         body += [[], *(list(row) for row in plot_rows(state, view, look, min(inner, STRIP + LABEL), height, ticks=ticks))]
     body += [[], last_keys(look, look_back=look_back)]
+    if room and len(body) + FRAME > room:
+        # The smallest screens have no rows to rest the eye on.
+        body = [row for row in body if row]
     return framed("result", body, look, width, foot="Esc shows the board")
 
 

@@ -250,6 +250,9 @@ class ScrubApp(DeskApp):
             self.say("nobody to ask: this recording has no reactor that was shown a planner's words")
             return
         if self._card != "guidance":
+            if self._status.play == "playing":
+                # The answer is about this tick, and takes a moment: it must not have gone by when it comes.
+                self._ask("pause")
             self._open("guidance")
         elif not isinstance(self._asker.about(tick), str):
             self._open("guidance")

@@ -22,11 +22,31 @@ __all__ = ["THEMES", "DeskScreen", "Run"]
 
 THEMES = {
     name: Theme(
-        name=f"desk-{name}", primary=palette[0], secondary=palette[1], background=palette[2], surface=palette[2], panel=palette[3], foreground=palette[4], dark=name == "dark"
+        name=f"desk-{name}",
+        primary=palette[0],
+        secondary=palette[1],
+        background=palette[2],
+        surface=palette[2],
+        panel=palette[3],
+        foreground=palette[4],
+        dark=name == "dark",
+        # Left to itself Textual mixes a blue black for the palette's ground and a bright bar beside it.
+        variables={
+            "panel-darken-1": palette[3],
+            "scrollbar": palette[5],
+            "scrollbar-hover": palette[5],
+            "scrollbar-active": palette[0],
+            "scrollbar-background": palette[3],
+            "scrollbar-background-hover": palette[3],
+            "scrollbar-background-active": palette[3],
+            "scrollbar-corner-color": palette[3],
+            "block-cursor-background": palette[5],
+            "block-cursor-foreground": palette[6],
+        },
     )
     for name, palette in {
-        "dark": ("#6296ff", "#ffd24a", "#0e1218", "#161c25", "#cbd4df"),
-        "light": ("#17418f", "#8a6d00", "#fbfbf8", "#eceeed", "#222a33"),
+        "dark": ("#6296ff", "#ffd24a", "#0e1218", "#161c25", "#cbd4df", "#2c3542", "#ffffff"),
+        "light": ("#17418f", "#8a6d00", "#fbfbf8", "#eceeed", "#222a33", "#c8cdd4", "#000000"),
     }.items()
 }
 
