@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -499,6 +501,37 @@ def test_rows_survive_writing_and_reading() -> None:
     data = b"".join(map(encode_row, rows))
     assert decode_rows(data) == (rows, 0, len(data))
     assert decode_rows(b"not json\n" + data + b'{"key": 3}\n')[:2] == (rows, 2)
+
+
+# The page about it.
+
+
+def commands(mark: str) -> list[str]:
+    page = (REPOSITORY / "docs" / "benchmarking.md").read_text(encoding="utf-8")
+    found = [line for block in re.findall(rf"{mark}```sh\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
+    assert found
+    return found
+
+
+def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for line in commands("<!-- test -->\n"):
+        words = shlex.split(line)
+        assert words[0] == "rtdesk"
+        if "--plots" in words and importlib.util.find_spec("matplotlib") is None:
+            continue
+        assert run(words[1:]) == 0, (line, capsys.readouterr().err)
+    out = capsys.readouterr().out
+    assert "12 of 12 episodes in runs/first, 0 failed" in out
+    assert "agile+force-answer+guidance=conclusion" in out
+    assert "corridor.py 9 cells" in out
+
+
+def test_the_other_commands_of_the_page_are_understood(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("rtdesk.bench.run.bench", lambda grid, settings: asked.append(grid) or 0)
+    for line in commands("(?<!-->\n)"):
+        assert run(shlex.split(line, comments=True)[1:]) == 0, line
+    assert [len(make_plan(grid).jobs()) for grid in asked] == [216, 288, 120, 528, 36]
 
 
 # Processes.
