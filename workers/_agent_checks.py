@@ -9,6 +9,7 @@ from typing import Any
 from games.base import Game
 from replays import events as ev
 from workers.agents import Asked, Choice, Decision, Ran, Shape
+from workers.agents.base import REASONS, SOURCES
 from workers.backends.scripted import Backend as Scripted
 from workers.prompts import Layout, fixed_texts
 
@@ -16,8 +17,6 @@ __all__ = ["AGENT_CHECKS", "AGENT_GATES", "Player"]
 
 Found = Iterator[tuple[str, str]]
 
-SOURCES = ("reactor", "forced", "plan", "program", "policy", "human", "default")
-REASONS = ("none", "uncovered", "truncated", "invalid", "fault", "late")
 _TURN = 7
 _PURE = "keep nothing between calls and draw from choice.rng alone: an agent plays the same episode twice"
 

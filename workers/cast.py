@@ -23,7 +23,7 @@ class Cast:
 
     def __init__(self, config: Config, game: Game, texts: dict[str, str]) -> None:
         self.config = config
-        self.agent = agents.load(config.thinker)
+        self.agent = agents.played(config.thinker)
         self.shape: agents.Shape = self.agent.SHAPE
         self.letters = game.spec.letters
         self.texts = texts

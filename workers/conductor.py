@@ -78,7 +78,7 @@ class Conductor:
         self._together = together and not self._wall
         # The last tick the desk has given its word for.
         self._word = START
-        self._agents = {player: agents.load(name) for player, name in self._config.players.items()}
+        self._agents = {player: agents.played(name) for player, name in self._config.players.items()}
         self._hands = Hands((player for player, name in self._config.players.items() if name == "human"), game.legal_actions)
         self._partner_rng = random.Random(f"{header.game}/{header.load}/{header.seed}/partner")
         self._answer: ev.Answer | None = None
@@ -250,6 +250,9 @@ class Conductor:
             if self.seats.admit() or self.tick == self._config.first_tick:
                 self._emit.control(Go(epoch_ns=self._emit.epoch_ns, streams=self.seats.playing, since=self._since))
             yield from self._wall_tick() if self._wall else self._token_tick()
+            # From the action to the next tick all is one: a reader woken by each of them would take the processor from what comes after.
+            # Who has to wait in between shows what there is.
+            self._emit.hold()
             reason = self.quit or self._step()
             if not reason:
                 self.tick += 1
@@ -259,6 +262,7 @@ class Conductor:
         at = self._stamp(self.at if self.quit else (self.tick + 1) * self._budget)
         self._emit.event(ev.End(tick=self._written, at=at, totals=self.totals(), done_reason=reason))
         self._emit.control(Close())
+        self._emit.show()
 
     def _between(self) -> Iterator[Want]:
         """Between two ticks: pauses that take effect here, and children that are being restarted."""
@@ -344,6 +348,7 @@ class Conductor:
         )
         for key in self._hands.begin(self._now()):
             self._on_key(key)
+        self._emit.show()
 
     def _change_budget(self) -> None:
         if self._dynamic is None:

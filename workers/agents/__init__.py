@@ -12,7 +12,7 @@ from workers.agents.base import Agent, Asked, Choice, Decision, Ran, Shape
 from workers.errors import ConfigError
 from workers.plugins import find, names
 
-__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape", "available", "load", "shape", "who_thinks"]
+__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape", "available", "load", "played", "shape", "who_thinks"]
 
 OURS = ("agile", "code", "default", "human", "planning", "random", "reactive")
 
@@ -25,6 +25,19 @@ def available() -> list[str]:
 def load(name: str) -> Any:
     """Return the agent's module. Raises ConfigError for a name nobody knows."""
     return find(name, package="workers.agents", ours=OURS, group="rtdesk.agents", what="agent")
+
+
+def played(name: str) -> Agent:
+    """Return the agent that is asked in an episode: one of ours as it is, anybody else's with what it says checked. Raises ConfigError as `shape`."""
+    agent = load(name)
+    if name in OURS:
+        found: Agent = agent
+        return found
+    # Imported here because few agents are somebody else's.
+    from workers.agents._guard import Guarded
+
+    shape(name)
+    return Guarded(agent, name)
 
 
 def shape(name: str) -> Shape:

@@ -9,7 +9,12 @@ import msgspec
 
 from replays import events as ev
 
-__all__ = ["Agent", "Asked", "Choice", "Decision", "Ran", "Shape"]
+__all__ = ["REASONS", "SOURCES", "Agent", "Asked", "Choice", "Decision", "Ran", "Shape"]
+
+SOURCES = ("reactor", "forced", "plan", "program", "policy", "human", "default")
+"""Where an action may come from."""
+REASONS = ("none", "uncovered", "truncated", "invalid", "fault", "late")
+"""Why it may be the default action."""
 
 
 class Shape(msgspec.Struct, frozen=True, kw_only=True):

@@ -42,7 +42,7 @@ def make(spec: str) -> Backend:
         backend: Backend = factory(rest) if rest else factory()
     except ConfigError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ConfigError(f"backend {spec!r} cannot be made: {type(error).__name__}: {error}; mend it and try again") from error
     missing = [name for name in ("info", "stream", "close") if not hasattr(backend, name)]
     if missing:
@@ -56,7 +56,7 @@ def shut(backend: Backend) -> None:
     """Close a backend. What it raises is logged and goes no further: everybody who closes one is on the way out."""
     try:
         backend.close()
-    except Exception:
+    except (Exception, SystemExit):
         # Not louder than a note: before there is a log, anything louder would go to the terminal.
         log.info("backend %s did not close", backend.info.spec, exc_info=True)
 
