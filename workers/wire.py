@@ -177,6 +177,14 @@ class Emitter:
     def control(self, message: Control, *, tick: int = 0) -> None:
         self._writer.write(KIND_MARK, tick, _encoder.encode(message), t_ns=self.now())
 
+    def hold(self) -> None:
+        """Keep what is written from here on from its readers until `show`: they wake once for all of it, and not before it is said."""
+        self._writer.hold()
+
+    def show(self) -> None:
+        """Let the readers have what was held."""
+        self._writer.show()
+
     def tokens(self, tick: int, generation: int, channel: str, text: str, lens: list[int] | tuple[int, ...], at: int) -> None:
         """Write one run; `at` is the instant of its first token, 0 in wall time."""
         number, now = _CHANNEL_OF[channel], self.now()

@@ -129,6 +129,7 @@ class Driver:
             now = time.monotonic_ns()
             if conductor.met(want, now) or (want.kind == "ready" and now - began > READY_S * 1e9):
                 break
+            self._emitter.show()
             if not self._sleep(conductor, want, now):
                 self._go(conductor)
         if want.kind == "tick":
@@ -182,6 +183,7 @@ class Driver:
                 conductor.fault("recorder", "recorder behind", "the game goes on; the file may have a gap", cause="host")
                 self._told_behind = True
                 return
+            self._emitter.show()
             if not self._child.wait([self._desk], 0.005):
                 self._go(conductor)
             self._hear(conductor)

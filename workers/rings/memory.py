@@ -151,6 +151,12 @@ class ListWriter:
         """Return a context that does nothing: one process sees frames together anyhow."""
         return nullcontext(self)
 
+    def hold(self) -> None:
+        """Nothing, for the same reason."""
+
+    def show(self) -> None:
+        """Nothing."""
+
     def heartbeat(self) -> None:
         """Give a sign of life."""
         self._ring.heartbeat_ns = time.monotonic_ns()

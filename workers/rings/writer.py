@@ -75,14 +75,12 @@ class Batch:
 
     def __enter__(self) -> RingWriter:
         self._outer = self._writer._holding
-        self._writer._holding = True
+        self._writer.hold()
         return self._writer
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None) -> None:
         if not self._outer:
-            self._writer._holding = False
-            if not self._writer._closed:
-                self._writer._publish()
+            self._writer.show()
 
 
 class RingWriter:
@@ -232,6 +230,17 @@ class RingWriter:
     def batch(self) -> Batch:
         """Return a context in which frames are held back and published together."""
         return Batch(self)
+
+    def hold(self) -> None:
+        """Hold back what is written from here on, for those whose batch is no block; `show` ends it."""
+        self._holding = True
+
+    def show(self) -> None:
+        """Publish what is held back, and whatever is written next at once."""
+        if self._holding:
+            self._holding = False
+            if not self._closed:
+                self._publish()
 
     def heartbeat(self) -> None:
         """Give a sign of life. Due every 100 ms; a write is none."""
