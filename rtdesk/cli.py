@@ -294,7 +294,7 @@ def replay(files: tuple[str, ...], tick: int | None, game: str | None, alone: bo
 
 @cli.command()
 @click.argument("file")
-@click.option("--guidance", is_flag=True, help="Ask the reactor again without guidance, and count the actions guidance changed, for better and worse.")
+@click.option("--guidance", is_flag=True, help="Ask the reactor again without guidance, and count the actions guidance changed, for better and worse.  [default: the builtin reactor, in a recording of some hundred ticks; nobody else]")
 @click.option("--reactor", metavar="SPEC", help="Who is asked, where it is not the one recorded.")
 @click.option("--game", metavar="NAME|PATH", help="The game to play actions out with; needed for a game of yours.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

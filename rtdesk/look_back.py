@@ -9,10 +9,17 @@ from replays.compare import Missing, brief
 from rtdesk.leave import Exit, complain, print_json
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from replays.diff import Comparison
     from replays.reader import Replay
+    from workers.attribution import Influence
 
 __all__ = ["answer", "diff", "info", "tell_damage", "verify"]
+
+
+UNASKED_TICKS, UNASKED_S = 400, 2.0
+"""`info` counts what guidance changed without being asked to in so many ticks at most, if it takes no longer (10 ms a tick here)."""
 
 
 def hush() -> None:
@@ -37,13 +44,15 @@ def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None =
     hush()
     with open_replay(file) as recording:
         found = inspect(recording)
-        if guidance:
+        influence = _influence(recording, game=game, reactor=reactor) if guidance else _quick_influence(recording, game=game)
+        if influence is not None:
             import msgspec
 
-            from workers.attribution import AHEAD, weigh
+            from workers.attribution import AHEAD
 
-            influence = weigh(recording, game=game, reactor=reactor)
             found["guidance"] = {**msgspec.to_builtins(influence), "neither": influence.neither, "ahead": AHEAD}
+        else:
+            found["guidance"] = None
     if as_json:
         print_json(found)
     else:
@@ -51,6 +60,33 @@ def info(file: str, *, as_json: bool, guidance: bool = False, game: str | None =
     for warning in found["warnings"]:
         complain(str(warning))
     return 0
+
+
+def _influence(recording: Replay, *, game: str | None, reactor: str | None, enough: Callable[[], bool] = lambda: False) -> Influence | None:
+    from workers.attribution import weigh
+
+    return weigh(recording, game=game, reactor=reactor, enough=enough)
+
+
+def _quick_influence(recording: Replay, *, game: str | None) -> Influence | None:
+    """Return what guidance changed where that takes a moment and asks nobody else; None elsewhere.
+
+    A thinker is shown nothing that a file only claims: the recording must be what its game makes of it.
+    """
+    import time
+
+    from replays.errors import ReplayError
+    from replays.verify import verify as check
+
+    backends = recording.header.backends
+    until = time.monotonic() + UNASKED_S
+    if "planner" not in backends or "reactor" not in backends or backends["reactor"].spec != "builtin" or recording.tick_count > UNASKED_TICKS or recording.warnings:
+        return None
+    try:
+        same = check(recording, game=game).same
+        return _influence(recording, game=game, reactor=None, enough=lambda: time.monotonic() > until) if same else None
+    except (ReplayError, ValueError, LookupError):
+        return None
 
 
 def info_lines(found: dict[str, Any]) -> list[str]:
@@ -80,8 +116,10 @@ def info_lines(found: dict[str, Any]) -> list[str]:
         ("canonical", found["canonical"]),
     ]
     rows += [("fault", " ".join(str(part) for part in (fault.values() if isinstance(fault, dict) else [fault]))) for fault in found["fault_list"][:20]]
-    if "guidance" in found:
+    if found["guidance"] is not None:
         rows += _guidance_lines(found["guidance"])
+    elif {"planner", "reactor"} <= set(found["backends"]) and found["options"].get("guidance") != "none":
+        rows.append(("guidance", "not counted; --guidance asks the reactor again and counts what it changed"))
     return [f"{name:10} {value}" for name, value in rows]
 
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from replays import events as ev
+from replays.reader import open_replay
 from replays.writer import ReplayWriter
 from rtdesk.cli import run
 from workers.config import plan_episode
@@ -76,21 +77,51 @@ def test_the_earlier_divergence_is_the_one_named(tmp_path: Path, capsys: pytest.
     assert not told["game"]["same"]
 
 
-def test_info_tells_speed_use_and_on_demand_what_guidance_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_info_tells_speed_use_and_what_guidance_did(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(record(tmp_path / "a.rtr"))
     code, out = asked(capsys, "info", path, "--json")
     told = json.loads(out)
     assert code == 0
-    assert "guidance" not in told
+    unasked = told["guidance"]
     assert told["reactor_use"]["streams"] == 8
     assert set(told["streams"]["planner"]) >= {"ttft_s", "tpot_s", "fit"}
     code, out = asked(capsys, "info", path, "--json", "--guidance")
     found = json.loads(out)["guidance"]
     assert (found["asked"], found["ahead"]) == (8, 10)
+    # The builtin reactor is asked without being told to.
+    assert found == unasked
     assert found["better"] + found["worse"] + found["neither"] == found["changed"] == len(found["exchanges"])
     code, out = asked(capsys, "info", path, "--guidance")
     assert f"changed {found['changed']} of 8 actions" in out
     assert "reactor streams" in out
+    assert asked(capsys, "info", path) == (code, out)
+
+
+def test_info_asks_nobody_unasked_where_that_costs_or_shows_a_thinker_what_is_not_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    path = record(tmp_path / "a.rtr")
+    with open_replay(path) as replay:
+        header, ticks = replay.header, [(tick, replay.events(tick)) for tick in replay.ticks]
+
+    def saved(name: str, header: ev.Episode, change: Any = lambda event: event) -> str:
+        with ReplayWriter.create(tmp_path / name, header) as writer:
+            for tick, events in ticks:
+                writer.tick(tick, [change(event) for event in events])
+        return str(tmp_path / name)
+
+    model = saved("model", msgspec.structs.replace(header, backends={**header.backends, "reactor": ev.Backend(spec="openai/x", deterministic=False)}))
+    untrue = saved("untrue", header, lambda event: msgspec.structs.replace(event, view={**event.view, "lanes": 10**9}) if isinstance(event, ev.Tick) and event.tick == 2 else event)
+    alone = str(record(tmp_path / "alone", agent="reactive", reactive_budget=None))
+    monkeypatch.setattr("rtdesk.look_back.UNASKED_TICKS", 7)
+    for one in (model, untrue, str(path)):
+        code, out = asked(capsys, "info", one, "--json")
+        assert (code, json.loads(out)["guidance"]) == (0, None), one
+        assert "guidance   not counted; --guidance" in asked(capsys, "info", one)[1]
+    assert "guidance" not in asked(capsys, "info", alone)[1]
+    monkeypatch.setattr("rtdesk.look_back.UNASKED_TICKS", 8)
+    assert json.loads(asked(capsys, "info", str(path), "--json")[1])["guidance"] is not None
+    assert json.loads(asked(capsys, "info", untrue, "--json")[1])["guidance"] is None
+    monkeypatch.setattr("rtdesk.look_back.UNASKED_S", -1.0)
+    assert json.loads(asked(capsys, "info", str(path), "--json")[1])["guidance"] is None
 
 
 @pytest.mark.parametrize(

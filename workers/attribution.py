@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -133,8 +133,8 @@ def ask(recording: Recording, tick: int, kinds: Sequence[str] = KINDS, *, game: 
         witness.close()
 
 
-def weigh(recording: Recording, *, game: str | None = None, reactor: str | Backend | None = None) -> Influence:
-    """Ask the reactor again without guidance at every tick of an episode, and play the exchanged actions out.
+def weigh(recording: Recording, *, game: str | None = None, reactor: str | Backend | None = None, enough: Callable[[], bool] = lambda: False) -> Influence | None:
+    """Ask the reactor again without guidance at every tick of an episode, and play the exchanged actions out; None if it was `enough` before.
 
     Raises ConfigError, a sentence, for an agent without a reactor; ReplayError if the game cannot be made.
     """
@@ -146,6 +146,8 @@ def weigh(recording: Recording, *, game: str | None = None, reactor: str | Backe
         for tick in recording.ticks if told else ():
             if not witness.acted(tick):
                 continue
+            if enough():
+                return None
             asked += 1
             found = witness.ask(tick, ("none",))
             if found.changed:
