@@ -154,13 +154,16 @@ def test_r18_what_cannot_be_written_is_refused_before_the_game_starts(tmp_path: 
 LONG = """
 import resource, sys, time
 from replays.reader import open_replay
+from replays.reduce import fold
+from replays.view_state import ViewState
 from rtdesk.tui.player import ReplaySource
 began = time.perf_counter()
 with open_replay(sys.argv[1]) as replay:
     source = ReplaySource(replay, playing=False)
     source.poll(1)
     source.command("jump", "49999")
-    (state, *_) = source.poll(2)
+    for item in source.poll(2):
+        state = item if isinstance(item, ViewState) else fold(state, item)
     print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, source.tick, state.tick)
 """
 
