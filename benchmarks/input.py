@@ -75,6 +75,12 @@ class Key(NamedTuple):
     same: bool
 
 
+def environment(folder: Path) -> dict[str, str]:
+    """A terminal of all colours, and a home of its own."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "SSH_CONNECTION")}
+    return {**kept, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "XDG_DATA_HOME": str(folder / "data"), "XDG_STATE_HOME": str(folder)}
+
+
 class Terminal:
     """The other end of the desk's terminal."""
 
@@ -84,6 +90,7 @@ class Terminal:
         self.child = subprocess.Popen(command, stdin=slave, stdout=slave, stderr=slave, env=environ, start_new_session=True, cwd=ROOT)
         os.close(slave)
         self.bytes = 0
+        self.seen = b""
         self._seen = b""
 
     def until(self, wanted: bytes, timeout: float) -> int | None:
@@ -104,14 +111,15 @@ class Terminal:
         return None
 
     def idle(self, seconds: float) -> None:
-        """Read and forget for so long."""
+        """Read and forget for so long; `seen` keeps the last of it."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if select.select([self.master], [], [], left)[0]:
                 try:
-                    self.bytes += len(os.read(self.master, 1 << 16))
+                    self.seen = os.read(self.master, 1 << 16)
                 except OSError:
                     return
+                self.bytes += len(self.seen)
         self._seen = b""
 
     def press(self, key: bytes) -> tuple[int, bool]:
@@ -147,10 +155,7 @@ def match(folder: Path, *, rate: float, budget: int, size: tuple[int, int], pres
     path = folder / f"at{rate:g}-{number}.rtr"
     command = [sys.executable, "-m", "rtdesk", "play", "overcooked", "--load", "easy", "--vs", "human", "--tick-rate", f"{rate:g}"]
     command += ["--tick-budget", str(budget), "--reactive-budget", str(budget), "--record", str(path)]
-    environ = {**os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8", "XDG_DATA_HOME": str(folder / "data"), "XDG_STATE_HOME": str(folder)}
-    for name in ("NO_COLOR", "SSH_CONNECTION"):
-        environ.pop(name, None)
-    terminal = Terminal(command, size, environ)
+    terminal = Terminal(command, size, environment(folder))
     chance = random.Random(number)
     done: list[Press] = []
     try:
