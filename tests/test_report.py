@@ -19,6 +19,7 @@ from rtdesk.bench.folder import Writer
 from rtdesk.bench.grid import Cell
 from rtdesk.bench.rows import Row, encode_row
 from rtdesk.cli import run
+from rtdesk.report.words import lines
 from rtdesk.stats import bootstrap, holm, interval, sign_flip, wilson
 
 
@@ -217,6 +218,32 @@ def test_the_share_of_a_tick_is_part_of_who_is_compared(tmp_path: Path, capsys: 
     found = report(capsys, lay(tmp_path / "out", cells, rows))
     assert [(line["reactive_budget"], line["score"]["mean"]) for line in found["scores"]] == [(512, 0.125), (2048, 0.5)]
     assert [(test["a_reactive_budget"], test["b_reactive_budget"], test["lead"]) for test in found["tests"]] == [(512, 2048, -0.375)]
+
+
+def test_of_several_shares_the_usual_one_meets_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cells = [cell("agile", [0], reactive_budget=share, config=f"c{share}") for share in (512, 2048, 4096)] + [cell("reactive", [0])]
+    rows = [row(0, 0.5, config=f"c{share}", reactive_budget=share) for share in (512, 2048, 4096)] + [row(0, 0.25, agent="reactive")]
+    folder = lay(tmp_path / "out", cells, rows)
+    found = report(capsys, folder)
+    met = [(test["a"], test["a_reactive_budget"], test["b"], test["b_reactive_budget"]) for test in found["tests"]]
+    assert met == [("agile", 2048, "reactive", None), ("agile", 512, "agile", 2048), ("agile", 4096, "agile", 2048)]
+    assert run(["report", folder]) == 0
+    assert "agile @512" in capsys.readouterr().out
+
+
+def test_a_narrow_terminal_gets_the_telling_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = report(capsys, pairs(tmp_path, [0.9, 0.8], [0.5, 0.25]))
+    wide, narrow = lines(found), lines(found, width=80)
+    assert max(map(len, _table_of(narrow))) <= 80 < max(map(len, _table_of(wide)))
+    for word in ("score", "95 %", "agent", "failed"):
+        assert word in _table_of(narrow)[0]
+    assert "columns (points, defaults, tokens) have no room here" in "\n".join(narrow)
+
+
+def _table_of(text: list[str]) -> list[str]:
+    """The table of scores."""
+    start = next(place for place, line in enumerate(text) if line.startswith("game "))
+    return text[start : start + 3]
 
 
 # Never pooled.

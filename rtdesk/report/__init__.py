@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +35,8 @@ def report(folder: str, *, plots: bool = False, against: str | None = None, pric
     if as_json:
         print_json(found)
     else:
-        print_plain("\n".join(lines(found)))
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print_plain("\n".join(lines(found, width=width)))
     return 0
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from rtdesk.report.tables import ALL
+from rtdesk.report.tables import ALL, USUAL_SHARE
 from workers.errors import ConfigError
 
 __all__ = ["check_installed", "draw"]
@@ -122,13 +122,17 @@ def _rank(along: str) -> Callable[[Any], Any]:
 
 
 def _one_each(members: Sequence[dict[str, Any]], along: str) -> list[dict[str, Any]]:
-    """One line for each value of the column: of several reactive budgets the one nearest the default of 2048."""
+    """One line for each value of the column: of several reactive budgets the one nearest the default."""
     best: dict[Any, dict[str, Any]] = {}
     for told in members:
         held = best.get(told[along])
-        if held is None or abs((told["reactive_budget"] or 2048) - 2048) < abs((held["reactive_budget"] or 2048) - 2048):
+        if held is None or _unusual(told) < _unusual(held):
             best[told[along]] = told
     return list(best.values())
+
+
+def _unusual(told: dict[str, Any]) -> int:
+    return abs((told["reactive_budget"] or USUAL_SHARE) - USUAL_SHARE)
 
 
 def _token_curves(tokens: Sequence[dict[str, Any]], kind: str, word: str) -> Any:

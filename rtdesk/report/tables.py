@@ -19,10 +19,12 @@ from rtdesk.bench.rows import Row
 from rtdesk.report.data import Data, Group
 from rtdesk.stats import holm, interval, percentiles, sign_flip, wilson
 
-__all__ = ["ALL", "paired_tests", "score_tables", "speed_tables", "token_tables"]
+__all__ = ["ALL", "USUAL_SHARE", "paired_tests", "score_tables", "speed_tables", "token_tables"]
 
 ALL = "all"
 DIGITS = 6
+USUAL_SHARE = 2048
+"""The reactive budget, in tokens, that agents have unless told otherwise."""
 
 
 def _mean_of(rows: Sequence[Row], value: Callable[[Row], float]) -> float:
@@ -120,7 +122,8 @@ def paired_tests(data: Data, *, against: str | None = None) -> list[dict[str, An
     """Return a test of every two agents in each setting, by game, over all games, and over all loads; `against`: of each with this one.
 
     Pairs are (game, seed), over all loads (game, load, seed). `lead` is the first agent's mean score less the second's over the pairs
-    both have. `p_holm` is p corrected for all tests of the same scope.
+    both have. Of an agent with several reactive budgets the one nearest the default meets the other agents, and each of its others meets
+    that one. `p_holm` is p corrected for all tests of the same kind: by game or over games, by load or over loads, agents or budgets.
     """
     out: list[dict[str, Any]] = []
     games = list(dict.fromkeys(group.cell.game for group in data.groups))
@@ -134,23 +137,37 @@ def paired_tests(data: Data, *, against: str | None = None) -> list[dict[str, An
                     for group in data.groups
                     if group.rows and group.cell.tick_budget == tick and load in (ALL, group.cell.load) and game in (ALL, group.cell.game)
                 ]
-                names = sorted({group.entity for group in here}, key=lambda name: (name[0], name[1] or 0))
-                for one, other in itertools.combinations(names, 2):
+                for one, other in _couples({group.entity for group in here}):
                     if against is not None and against not in (one[0], other[0]):
                         continue
                     if against is not None and one[0] == against != other[0]:
                         one, other = other, one
                     sides = [[group for group in here if group.entity == name] for name in (one, other)]
+                    if load == ALL and any(len({group.cell.load for group in side}) < 2 for side in sides):
+                        # Over one load is what stands above.
+                        continue
                     told = _test(*sides)
                     if told is not None:
                         place = {"game": game, "load": load, "tick_budget": tick}
                         found.append({**place, "a": one[0], "a_reactive_budget": one[1], "b": other[0], "b_reactive_budget": other[1], **told})
             out += found
-    for scope in {(test["game"] == ALL, test["load"] == ALL) for test in out}:
-        members = [test for test in out if (test["game"] == ALL, test["load"] == ALL) == scope]
+    families: defaultdict[tuple[bool, ...], list[dict[str, Any]]] = defaultdict(list)
+    for test in out:
+        families[test["game"] == ALL, test["load"] == ALL, test["a"] == test["b"]].append(test)
+    for members in families.values():
         for test, p in zip(members, holm([test["p"] for test in members])):
             test["p_holm"] = None if p is None else round(p, DIGITS)
     return out
+
+
+def _couples(entities: set[tuple[str, int | None]]) -> list[tuple[tuple[str, int | None], tuple[str, int | None]]]:
+    """Return who is compared with whom."""
+    shares: defaultdict[str, list[int | None]] = defaultdict(list)
+    for agent, share in sorted(entities, key=lambda entity: (entity[0], entity[1] or 0)):
+        shares[agent].append(share)
+    usual = {agent: min(known, key=lambda share: abs((share or USUAL_SHARE) - USUAL_SHARE)) for agent, known in shares.items()}
+    couples = list(itertools.combinations(usual.items(), 2))
+    return couples + [((agent, share), (agent, usual[agent])) for agent, known in shares.items() for share in known if share != usual[agent]]
 
 
 def _test(one: Iterable[Group], other: Iterable[Group]) -> dict[str, Any] | None:

@@ -13,8 +13,8 @@ MOST = 12
 """Failures and gaps that are told one by one."""
 
 
-def lines(found: dict[str, Any]) -> list[str]:
-    """Return the whole report."""
+def lines(found: dict[str, Any], *, width: int | None = None) -> list[str]:
+    """Return the whole report; where `width` columns do not hold the table of scores, its least telling columns go."""
     counts = found["episodes"]
     planned = f" of {counts['planned']} planned" if counts["planned"] is not None else ""
     out = [f"{found['folder']}: {counts['ok']} episodes{planned}, {counts['failed']} failed, {counts['missing']} missing; {found['thinkers']}"]
@@ -22,7 +22,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         scale = "; ".join(f"{game} {told['points_max']:g} {told['points_name']}" for game, told in found["scale"].items())
         out.append(f"score = points / most, clipped to 0 and 1: {scale}")
     out.append("[ ] 95 %: bootstrap over seeds, 20,000 draws, always the same; * all values equal, so the interval of a rate (Wilson) instead")
-    out += _scores(found["scores"])
+    out += _scores(found["scores"], width)
     out += _tests(found["tests"])
     out += _tokens(found["tokens"])
     out += _speed(found["speed"])
@@ -58,9 +58,9 @@ def _whole(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
-def _scores(scores: Sequence[dict[str, Any]]) -> list[str]:
-    head = ("game", "load", "N_TE", "N_TR", "agent", "score", "95 %", "points", "defaults %", "95 %", "planner", "reactor", "n", "failed")
-    rows = []
+def _scores(scores: Sequence[dict[str, Any]], width: int | None) -> list[str]:
+    head: tuple[str, ...] = ("game", "load", "N_TE", "N_TR", "agent", "score", "95 %", "points", "defaults %", "95 %", "planner", "reactor", "n", "failed")
+    rows: list[tuple[str, ...]] = []
     for told in scores:
         points = "-" if told.get("points") is None or told["points"]["mean"] is None else f"{told['points']['mean']:.1f}"
         rows.append(
@@ -79,7 +79,19 @@ def _scores(scores: Sequence[dict[str, Any]]) -> list[str]:
                 str(told["failed"]),
             )
         )
-    out = ["", "scores; n seeds whose episodes differ, tokens an episode", *_table(head, rows, left=5)]
+    table = _table(head, rows, left=5)
+    gone = 0
+    for place in (9, 11, 10, 7, 8):
+        if width is None or max(map(len, table)) <= width:
+            break
+        head = (*head[:place], "", *head[place + 1 :])
+        rows = [(*row[:place], "", *row[place + 1 :]) for row in rows]
+        kept = [at for at in range(len(head)) if head[at]]
+        table = _table([head[at] for at in kept], [[row[at] for at in kept] for row in rows], left=5)
+        gone += 1
+    out = ["", "scores; n seeds whose episodes differ, tokens an episode", *table]
+    if gone:
+        out.append(f"{gone} columns (points, defaults, tokens) have no room here: a wider terminal, a pipe or --json has them")
     same = sum(told["identical"] for told in scores if told["game"] != ALL)
     return [*out, f"{same} episodes are identical to another and do not count again"] if same else out
 
@@ -91,12 +103,14 @@ def _tests(tests: Sequence[dict[str, Any]]) -> list[str]:
     if not shown:
         return []
     head = ("game", "load", "N_TE", "agent", "against", "lead", "p", "Holm", "pairs")
+    swept = {test["a"] for test in shown if test["a"] == test["b"]}
     rows = []
     for test in shown:
-        name = [f"{test[side]} @{test[f'{side}_reactive_budget']}" if test["a"] == test["b"] else test[side] for side in ("a", "b")]
+        name = [f"{test[side]} @{test[f'{side}_reactive_budget']}" if test[side] in swept else test[side] for side in ("a", "b")]
         p = test["said"] if test["p"] is None else f"{test['p']:.4f}"
         rows.append((test["game"], test["load"], str(test["tick_budget"]), *name, f"{test['lead']:+.2f}", p, "-" if test["p_holm"] is None else f"{test['p_holm']:.4f}", str(test["pairs"])))
-    return ["", "paired sign-flip tests over the same seeds; Holm: p corrected for all of its kind", *_table(head, rows, left=5)]
+    told = "; @ its N_TR" if swept else ""
+    return ["", f"paired sign-flip tests over the same seeds; Holm: p corrected for all of its kind{told}", *_table(head, rows, left=5)]
 
 
 def _tokens(tokens: Sequence[dict[str, Any]]) -> list[str]:
