@@ -64,10 +64,11 @@ def replay_bindings() -> list[tuple[str, str, str]]:
     return found
 
 
-def replay_foot(*, thinks: bool = True, runs: int = 1) -> tuple[tuple[str, str], ...]:
-    """Return (key, word) for the foot, the dearest first; help and quit last. `thinks`: there is text to look for. `runs` stand side by side."""
+def replay_foot(*, thinks: bool = True, runs: int = 1, asks: bool = True) -> tuple[tuple[str, str], ...]:
+    """Return (key, word) for the foot, the dearest first; help and quit last. `thinks`: there is text to look for; `asks`: a reactor to ask again. `runs` stand
+    side by side."""
     first = (("space", "play"), ("◀ ▶", "tick"), *((("Tab", "next run"),) if runs > 1 else ()), ("- +", "speed"))
-    text = (("/", "search"), ("f", "event"), ("shift ◀ ▶", "token"), ("p", "prompt"), ("c", "guidance")) if thinks else (("f", "event"),)
+    text = (("/", "search"), ("f", "event"), ("shift ◀ ▶", "token"), ("p", "prompt"), *((("c", "guidance"),) if asks else ())) if thinks else (("f", "event"),)
     return (*first, *text, (", .", "step"), ("0-9 g", "go to"), ("m", "mark"), ("?", "help"), ("q", "quit"))
 
 

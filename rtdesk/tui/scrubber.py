@@ -115,7 +115,7 @@ class ScrubApp(DeskApp):
         view = super()._view(run, status)
         search = self.lead.search
         thinks = any(one.store.header.backends for one in self.replays)
-        view.keys = replay_foot(thinks=thinks, runs=len(self.replays))
+        view.keys = replay_foot(thinks=thinks, runs=len(self.replays), asks=self._asker is not None)
         view.chosen = len(self.replays) > 1 and run is self._first
         view.voice = self.voice if view.chosen else ""
         if self._entry is not None:

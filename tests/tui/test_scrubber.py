@@ -537,8 +537,11 @@ def test_no_key_means_two_things_and_every_key_of_the_foot_is_a_key() -> None:
         for key in keys.split(","):
             assert seen.setdefault(key, action) == action, key
     labels = {label for command in REPLAY_COMMANDS for label in (command.label, *command.label.split())}
-    for thinks in (True, False):
-        assert all(label in labels for label, _ in replay_foot(thinks=thinks))
+    for thinks, asks, runs in product((True, False), (True, False), (1, 3)):
+        foot = replay_foot(thinks=thinks, asks=asks, runs=runs)
+        assert all(label in labels for label, _ in foot)
+        assert (("c", "guidance") in foot) == (thinks and asks)
+        assert (("Tab", "next run") in foot) == (runs > 1)
     actions = {command.action.partition("(")[0] for command in REPLAY_COMMANDS}
     assert all(hasattr(ScrubApp, f"action_{name}") for name in actions)
     assert {key for key, _, _ in FIND} <= {keys for keys, action, _ in replay_bindings() if action.startswith("pick")}
