@@ -47,7 +47,8 @@ def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay
     for entity in ground:
         painter.entity(entity)
     for i, spot in enumerate(overlay.path):
-        painter.plan(*spot, i, overlay.holds, look)
+        if spot != overlay.arrow:
+            painter.plan(*spot, i, overlay.holds, look)
     # Of two players neither is hidden by where the other one wants to go.
     shared = any(entity.role == "partner" for entity in board.entities)
     people = [entity for entity in board.entities if shared and entity.role in ("player", "partner")]
@@ -55,14 +56,19 @@ def draw_board(board: Board, look: Look, cell: tuple[int, int], overlay: Overlay
         if not _is_ground(entity) and entity not in people:
             painter.entity(entity)
     if overlay.arrow is not None:
-        painter.arrow(*overlay.arrow, overlay.letter, overlay.voice, look)
+        painter.arrow(*overlay.arrow, overlay.letter, overlay.voice, look, _marked(board, overlay.arrow))
     if overlay.other is not None:
         spot, letter, voice = overlay.other
-        painter.arrow(*spot, letter, voice, look)
+        painter.arrow(*spot, letter, voice, look, _marked(board, spot))
     for entity in people:
         painter.entity(entity)
     rows = painter.canvas.rows(look)
     return _with_axes(rows, board, cell, look) if axes else rows
+
+
+def _marked(board: Board, spot: tuple[int, int]) -> Entity | None:
+    """Return what lies in a cell and says something by its letters, which an arrow must not hide."""
+    return next((entity for entity in board.entities if (entity.x, entity.y) == spot and entity.role in ("goal", "tool", "item")), None)
 
 
 def _is_ground(entity: Entity) -> bool:
@@ -105,8 +111,12 @@ class _Painter(ABC):
         colour = mix("planner", "bg", min(0.6, index * 0.06)) if look.rgb else "planner"
         self.sign(x, y, look.signs.diamond if holds else look.signs.hollow, colour, bold=index == 0)
 
-    def arrow(self, x: int, y: int, letter: str, voice: str, look: Look) -> None:
-        self.sign(x, y, look.signs.arrows.get(letter, letter), voice)
+    def arrow(self, x: int, y: int, letter: str, voice: str, look: Look, on: Entity | None = None) -> None:
+        """Draw where a letter leads; `on` is what lies there and is to be read still."""
+        arrow = look.signs.arrows.get(letter, letter)
+        said = on.text or on.ascii if on is not None else ""
+        text = arrow + said if len(arrow + said) <= self.across else arrow
+        self.sign(x, y, text if on is None else text.center(self.across), voice)
 
     @abstractmethod
     def entity(self, entity: Entity) -> None:
@@ -127,7 +137,8 @@ class _Plain(_Painter):
             for line in range(self.down):
                 text = entity.ascii * self.across if solid else ""
                 if line == (self.down - 1) // 2:
-                    middle = (entity.ascii + entity.text)[: self.across]
+                    # Half of a number would be another one.
+                    middle = next((one for one in (entity.ascii + entity.text, entity.text) if 0 < len(one) <= self.across), entity.ascii)
                     text = text or middle.center(self.across) if entity.role != "floor" else entity.ascii.center(self.across)
                 if text:
                     self.canvas.write(column, row + line, text, colour, bold=entity.role == "player")
@@ -170,7 +181,10 @@ class _Tiles(_Painter):
             self.canvas.dot(x, y, colour)
             self.canvas.dot(x + 1, y + 1, colour)
 
-    def arrow(self, x: int, y: int, letter: str, voice: str, look: Look) -> None:
+    def arrow(self, x: int, y: int, letter: str, voice: str, look: Look, on: Entity | None = None) -> None:
+        if on is not None:
+            self._chip(on, look.signs.arrows.get(letter, letter), voice)
+            return
         shape = _ARROWS.get(self.down, {}).get(letter)
         if shape is None or not (0 <= x < self.columns and 0 <= y < self.rows):
             super().arrow(x, y, letter, voice, look)
@@ -180,9 +194,21 @@ class _Tiles(_Painter):
             start = column + (self.across - len(line)) // 2
             for j, sign in enumerate(line):
                 if sign != " ":
-                    self.canvas.dot(start + j, 2 * (row + i), self._floor(x, y))
-                    self.canvas.dot(start + j, 2 * (row + i) + 1, self._floor(x, y))
                     self.canvas.write(start + j, row + i, sign, voice)
+
+    def _chip(self, entity: Entity, arrow: str, voice: str) -> None:
+        """Turn what lies in a cell into a chip of the voice that goes there: an arrow over an apple is neither to be read as one nor as the other."""
+        column, row = self.corner(entity.x, entity.y)
+        text = arrow + (entity.text or entity.glyph)
+        if self.down == 1:
+            text = text if len(text) <= self.across else arrow
+            self.canvas.write(column, row, f"{text:<{self.across}}", "ink", bg=voice if self.look.colour else "reverse", bold=True)
+            return
+        if self.look.colour:
+            self._block(entity, voice)
+        else:
+            self.canvas.fill(column, 2 * row, self.across, self.tall, "player")
+        self.sign(entity.x, entity.y, text[: self.across - 1], "ink")
 
     def entity(self, entity: Entity) -> None:
         if entity.kind == "body":
@@ -344,10 +370,16 @@ class _Tiles(_Painter):
             self.canvas.write(column + (self.across - 1) // 2, row + self.down - 1, letter, "ink", bold=True)
 
 
+# Each leaves half a character free at its foot: an arrow that touched who goes would be a hat.
 _ARROWS: dict[int, dict[str, tuple[str, ...]]] = {
-    2: {"R": ("▐▙", "▐▛"), "L": ("▟▌", "▜▌"), "U": ("▗▖", "▟▙"), "D": ("▜▛", "▝▘")},
-    3: {"R": ("▙▖ ", "███", "▛▘ "), "L": (" ▗▟", "███", " ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},
-    4: {"R": ("▙▖  ", "███▖", "███▘", "▛▘  "), "L": ("  ▗▟", "▗███", "▝███", "  ▝▜"), "U": (" ▗▖ ", "▗██▖", "████"), "D": ("████", "▝██▘", " ▝▘ ")},
+    2: {"R": ("▐▙▄ ", "▐▛▀ "), "L": (" ▄▟▌", " ▀▜▌"), "U": (" ▟▙ ", "▝▀▀▘"), "D": ("▗▄▄▖", " ▜▛ ")},
+    3: {"R": ("▐▄▖ ", "▐███", "▐▀▘ "), "L": (" ▗▄▌", "███▌", " ▝▀▌"), "U": (" ▟▙ ", "▗██▖", "▀▀▀▀"), "D": ("▄▄▄▄", "▝██▘", " ▜▛ ")},
+    4: {
+        "R": ("▐▄▖   ", "▐███▄▖", "▐███▀▘", "▐▀▘   "),
+        "L": ("   ▗▄▌", "▗▄███▌", "▝▀███▌", "   ▝▀▌"),
+        "U": ("  ▟▙  ", " ▟██▙ ", "▗████▖", "▀▀▀▀▀▀"),
+        "D": ("▄▄▄▄▄▄", "▝████▘", " ▜██▛ ", "  ▜▛  "),
+    },
 }
 _INSET = {2: 1, 3: 1, 4: 2}
 _PIPES = {

@@ -213,6 +213,34 @@ def test_the_snake_has_eyes_and_walls_are_hatched_without_colour() -> None:
     assert any("••" in row or " :" in row or ": " in row for row in rows)
 
 
+@pytest.mark.parametrize("cell", [(2, 1), (4, 2), (6, 3), (8, 4)])
+@pytest.mark.parametrize(("look", "ascii"), [("dark", False), ("light", False), ("ansi", False), ("mono", False), ("dark", True)])
+def test_an_arrow_stands_in_its_own_cell_and_an_apple_there_keeps_its_number(cell: tuple[int, int], look: str, ascii: bool) -> None:
+    game = games.make("snake", "hard", 0)
+    game.reset()
+    board = game.board()
+    made = make_look(look, ascii)
+    apple = next(entity for entity in board.entities if entity.role == "goal")
+    free = next((x, y) for x in range(1, 7) for y in range(1, 7) if all((entity.x, entity.y) != (x, y) for entity in board.entities))
+    plain_rows = [plain(row) for row in draw_board(board, made, cell, Overlay(), axes=False)]
+    for (x, y), letter in product((free, (apple.x, apple.y)), "LRUD"):
+        rows = draw_board(board, made, cell, Overlay(path=((x, y),), arrow=(x, y), letter=letter), axes=False)
+        column, row = x * cell[0], (board.rows - 1 - y) * cell[1]
+        inside = ""
+        for number, line in enumerate(rows):
+            shown = plain(line)
+            assert width(shown) == width(plain_rows[number])
+            if row <= number < row + cell[1]:
+                inside += shown[column : column + cell[0]]
+                shown = shown[:column] + plain_rows[number][column : column + cell[0]] + shown[column + cell[0] :]
+            assert shown == plain_rows[number]
+        if (x, y) != free:
+            arrow = made.signs.arrows[letter]
+            assert arrow in inside
+            assert apple.text in inside or (len(arrow + apple.text) > cell[0] and not any(sign.isdigit() for sign in inside))
+        assert made.signs.diamond not in inside
+
+
 def test_ascii_draws_nothing_but_ascii() -> None:
     state, view = at(12, 0.95)
     for size in ((80, 24), (120, 36), (200, 60)):
