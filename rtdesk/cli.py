@@ -7,7 +7,8 @@ click and nothing else of weight; each command imports what it needs when it run
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -37,6 +38,14 @@ class Commands(click.Group):
 
     command_class = Command
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        with _readers_who_go():
+            return super().make_context(*arguments, **more)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _readers_who_go():
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
@@ -56,6 +65,16 @@ class Commands(click.Group):
             if stranger is not None:
                 raise Exit(1, stranger)
         return super().resolve_command(ctx, args)
+
+
+@contextmanager
+def _readers_who_go() -> Iterator[None]:
+    """Whoever read our output has gone: there is nobody to tell. Said here, because click's own way would leave by sys.exit."""
+    try:
+        yield
+    except BrokenPipeError:
+        drop_output()
+        raise Exit(1) from None
 
 
 def run(arguments: list[str]) -> int:

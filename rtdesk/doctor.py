@@ -37,7 +37,8 @@ def checks() -> Iterator[tuple[bool, str, str]]:
         yield os.access(there, os.W_OK), what, f"{path}" + ("" if os.access(there, os.W_OK) else " cannot be written")
     yield True, "log file", str(log_file())
     terminal = f"TERM={os.environ.get('TERM', 'unset')}" + (", NO_COLOR" if os.environ.get("NO_COLOR") else "")
-    yield sys.stdout.isatty(), "terminal", terminal if sys.stdout.isatty() else "stdout is no terminal: play with --headless"
+    shown = sys.stdout is not None and sys.stdout.isatty()
+    yield shown, "terminal", terminal if shown else "stdout is no terminal: play with --headless"
 
 
 def memory() -> tuple[bool, str, str]:
@@ -63,9 +64,10 @@ def report() -> int:
 
 def fix_terminal() -> int:
     """Bring a terminal back to its senses: modes off, cursor on, echo on."""
-    sys.stdout.write(_RESET)
-    sys.stdout.flush()
-    if sys.stdin.isatty():
+    if sys.stdout is not None:
+        sys.stdout.write(_RESET)
+        sys.stdout.flush()
+    if sys.stdin is not None and sys.stdin.isatty():
         import termios
 
         attributes = termios.tcgetattr(0)

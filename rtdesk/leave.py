@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 __all__ = ["Exit", "complain", "drop_output", "one_object", "print_json"]
 
-_OUT: ContextVar[TextIO | None] = ContextVar("out", default=None)
+_OUT: ContextVar[TextIO | None] = ContextVar("out")
 
 LONGEST_LINE = 4000
 """Characters of a line on stderr; what goes on for longer has been put into an error by somebody else."""
@@ -55,7 +55,10 @@ def print_json(value: Any) -> None:
     """Print the one JSON object of a command's --json. Raises ValueError for a number JSON does not have."""
     import json
 
-    print(json.dumps(value, allow_nan=False), file=_OUT.get() or sys.stdout)
+    out = _OUT.get(sys.stdout)
+    # One that was closed before we began is None, and print() takes that for any.
+    if out is not None:
+        print(json.dumps(value, allow_nan=False), file=out)
 
 
 def drop_output() -> None:

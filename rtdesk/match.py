@@ -33,6 +33,7 @@ from workers import agents
 from workers.config import Config, parse_budget, plan_episode
 from workers.errors import ConfigError
 from workers.live.desk import LiveRun
+from workers.live.keyboard import terminal_path
 
 __all__ = ["Plan", "Seat", "default_rate", "make_plan", "make_runs"]
 
@@ -257,6 +258,7 @@ def make_runs(plan: Plan, sides: Sequence[Config], records: Sequence[str | None]
     if plan.ghost is not None:
         meas["ghost"] = str(plan.ghost.header.meas.get("file_id", ""))
     together = len(sides) > 1
+    keyboard = terminal_path()
     return [
         LiveRun(
             config,
@@ -265,6 +267,7 @@ def make_runs(plan: Plan, sides: Sequence[Config], records: Sequence[str | None]
             log_queue=log_queue,
             held=together or plan.people > 0,
             together=together,
+            keyboard=keyboard if plan.hands(number) else None,
             match=ev.Match(side=number, of=of) if plan.match else None,
         )
         for number, (config, record) in enumerate(zip(sides, records))

@@ -48,10 +48,10 @@ def bootstrap(groups: Sequence[Sequence[float]], *, draws: int = DRAWS, seed: in
 def interval(groups: Sequence[Sequence[float]], *, unit: bool = True) -> tuple[tuple[float, float] | None, str]:
     """Return (95 % interval, how it was made) of the mean over groups of the groups' means; `unit` says that values lie in [0, 1].
 
-    How: `bootstrap`; `wilson` where no value differs from the others of its group; `none` (no interval) with fewer than two values.
+    How: `bootstrap`; `wilson` where no value differs from the others of its group; `none` (no interval) where a group has fewer than two.
     """
     count = sum(len(group) for group in groups)
-    if count < 2 or not all(groups):
+    if not groups or any(len(group) < 2 for group in groups):
         return None, "none"
     if all(len(set(group)) == 1 for group in groups):
         if not unit:

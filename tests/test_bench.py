@@ -291,6 +291,7 @@ def test_a_failing_game_costs_its_own_episodes(folder: Path, capsys: pytest.Capt
         (["--agents", "agile+guidance=nil"], "available: both, conclusion, none, trace"),
         (["--agents", "agile+guidance-limit=x"], "no whole number"),
         (["--agents", "human"], "leave human out"),
+        (["--games", "metronome", "--agents", "random"], "give --ticks"),
         (["--agents", "planning+force-answer"], "--force-answer"),
         (["--agents", "code"], "--allow-code"),
         (["--agents", ","], "empty list"),
@@ -379,6 +380,15 @@ def test_an_agents_name_holds_its_options_wherever_they_were_given() -> None:
     assert [cell.agent for cell in whole.cells] == ["agile+guidance=none", "reactive"]
     assert whole.cells[0].config == own.cells[0].config != own.cells[1].config
     assert any("means nothing to agent reactive" in note for note in whole.notes)
+
+
+def test_one_agent_under_two_names_is_played_once() -> None:
+    plan = make_plan(Grid(games=("snake",), agents=("agile", "agile+guidance=both", "agile+planner-memory=off"), seeds="0"))
+    assert [cell.agent for cell in plan.cells] == ["agile"]
+    assert plan.notes == ["agent agile+planner-memory=off is another name of one that is there already, and is left out"]
+    # A whole grid's option can be taken back by one agent.
+    plan = make_plan(Grid(games=("snake",), agents=("agile", "agile+guidance=both"), options={"guidance": "none"}))
+    assert [cell.agent for cell in plan.cells] == ["agile+guidance=none", "agile"]
 
 
 def test_the_hash_of_a_configuration_knows_prompts_and_files_but_no_seed(folder: Path) -> None:
@@ -550,6 +560,20 @@ def test_children_load_neither_screen_nor_numpy_nor_requests(folder: Path) -> No
     modules = set(json.loads((folder / "modules-rtdesk-bench-1").read_text()))
     assert modules & {"textual", "rich", "numpy", "requests", "click"} == set()
     assert "workers" in modules
+
+
+def test_a_process_that_died_idle_is_started_again(folder: Path) -> None:
+    first, second = make_plan(Grid(games=("./corridor.py",), agents=("random",), seeds="0-1")).jobs()
+    engine = LocalEngine(1)
+    try:
+        done: list[Any] = []
+        drive([first], engine, done=lambda job, told: done.append(told))
+        (pid,) = children_in(folder)
+        os.kill(int(pid), signal.SIGKILL)
+        drive([second], engine, done=lambda job, told: done.append(told))
+        assert [(told.key, told.ok) for told in done] == [(first.key, True), (second.key, True)]
+    finally:
+        engine.close()
 
 
 def test_an_engine_closed_in_the_middle_leaves_nobody(folder: Path) -> None:

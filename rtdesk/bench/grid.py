@@ -191,6 +191,9 @@ def make_plan(asked: Asked) -> Plan:
             held = cells.get(cell.place)
             if held is not None:
                 cell = msgspec.structs.replace(cell, seeds=sorted({*held.seeds, *cell.seeds}))
+            elif cell.config in configs:
+                notes.append(f"agent {cell.agent} is another name of one that is there already, and is left out")
+                continue
             cells[cell.place] = cell
             configs[cell.config] = config
     total = sum(len(cell.seeds) * cell.samples for cell in cells.values())
@@ -247,6 +250,8 @@ def make_cell(
         low, high = games.spec(game).seeds
         if not low <= max(seeds) <= high:
             plan_episode(game, seed=max(seeds), **call)
+    if config.ticks is None and games.spec(game).max_ticks is None:
+        raise ConfigError(f"game {game} has no end, and neither would its episode; give --ticks")
     if "human" in (config.agent, config.partner):
         raise ConfigError("a person cannot be played by the simulator; leave human out of a bench")
     if notes is not None:
@@ -334,10 +339,12 @@ def _variant(text: str, whole: Mapping[str, Any], notes: list[str]) -> tuple[str
         name, _, value = part.partition("=")
         own[name.replace("-", "_")] = _value(name, value)
     shape = _shape(bare, {**whole, **own})
-    options = dict(own)
+    # What is so anyway is no part of a name, or one agent would have two.
+    options = {name: value for name, value in own.items() if value != _OPTIONS[name].default}
     for name, value in whole.items():
         if all(getattr(shape, role) for role in _NEEDS.get(name, ())):
-            options.setdefault(name, value)
+            if name not in own:
+                options[name] = value
         else:
             notes.append(f"--{name.replace('_', '-')} means nothing to agent {bare}, which is played without it")
     shown = [f"{name.replace('_', '-')}{_shown(value)}" for name, value in sorted(options.items()) if name in own or name not in _SILENT]

@@ -66,16 +66,26 @@ class _Worker:
 
     def start(self, job: Job) -> None:
         if not self.part.alive:
-            self.close()
-            ours, theirs = multiprocessing.get_context("spawn").Pipe()
-            try:
-                self.part.start(_main, lambda incarnation, kernel_watch: (theirs, _Orders(os.getpid(), kernel_watch, self._folder)), None)
-            finally:
-                theirs.close()
-            self._line = ours
+            self._begin()
         self.job, self.began = job, time.monotonic()
         self.part.last_line = ""
-        self.line.send(job)
+        try:
+            self.line.send(job)
+        except OSError:
+            # It died while it had nothing to do.
+            self._begin()
+            self.line.send(job)
+
+    def _begin(self) -> None:
+        self.close()
+        if self.part.process is not None:
+            self.part.process.join(ENDS_S)
+        ours, theirs = multiprocessing.get_context("spawn").Pipe()
+        try:
+            self.part.start(_main, lambda incarnation, kernel_watch: (theirs, _Orders(os.getpid(), kernel_watch, self._folder)), None)
+        finally:
+            theirs.close()
+        self._line = ours
 
     def kill(self, why: str) -> None:
         if self.part.process is not None:
