@@ -17,6 +17,7 @@ from rtdesk import cli, live
 from rtdesk.leave import complain
 
 REPOSITORY = Path(__file__).parents[1]
+RECORDING = "docs/recordings/trap-agile.rtr"
 
 
 def rtdesk(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -32,6 +33,25 @@ def test_output_that_cannot_be_written_is_one_line_and_exit_1(command: list[str]
         done = rtdesk(*command, capture_output=False, stdout=full, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
     assert done.returncode == 1
     assert done.stderr == "rtdesk: the output could not be written: No space left on device; free space, or write elsewhere\n"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", [["--help"], ["games"], ["doctor"], ["info", RECORDING], ["info", RECORDING, "--json"], ["export", RECORDING, "--to", "jsonl"]], ids=" ".join)
+def test_a_reader_that_has_gone_ends_it_without_a_word(command: list[str], unbuffered: str) -> None:
+    gone, end = os.pipe()
+    os.close(gone)
+    with open(end, "wb") as nobody:
+        done = rtdesk(*command, capture_output=False, stdout=nobody, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", ["games", "doctor", "doctor --fix-terminal", f"info {RECORDING} --json", "play snake --ticks 1 --headless --no-record --json"])
+def test_an_end_that_was_closed_before_is_no_failure(command: str, closed: str) -> None:
+    done = subprocess.run(["sh", "-c", f'exec "$0" -m rtdesk {command} {closed}', sys.executable], cwd=REPOSITORY, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == b""
+    assert ">&-" not in closed or closed == "2>&-" or done.stdout == b""
 
 
 def test_too_many_open_files_is_the_machines_fault_and_said_so() -> None:
