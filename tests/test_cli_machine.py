@@ -54,6 +54,16 @@ def test_an_end_that_was_closed_before_is_no_failure(command: str, closed: str) 
     assert ">&-" not in closed or closed == "2>&-" or done.stdout == b""
 
 
+@pytest.mark.parametrize("command", ["play snake --ticks 1 --headless --no-record", "bench --games snake --loads easy --agents default --seeds 0 -o {out}"])
+def test_a_folder_that_is_gone_is_named_as_what_is_wrong(command: str, tmp_path: Path) -> None:
+    (tmp_path / "here").mkdir()
+    line = f'cd "$1" && rmdir "$1" && exec "$0" -m rtdesk {command.format(out=tmp_path / "out")}'
+    environ = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(["sh", "-c", line, sys.executable, str(tmp_path / "here")], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr == "rtdesk: the folder this was started in is gone, and no process starts without one; go to another and try again\n"
+
+
 def test_too_many_open_files_is_the_machines_fault_and_said_so() -> None:
     code = (
         "import resource, runpy, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (18, 18));"

@@ -15,6 +15,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from replays.clean import one_line
+from workers.errors import WorkerError
 from workers.live.child import HELD_BACK, TOLD, Pipe
 
 __all__ = ["Part"]
@@ -49,6 +50,14 @@ def _held_back() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def _check_folder() -> None:
+    """Raise WorkerError where the folder we stand in was deleted: `spawn` hands it to every child, and would say no more than ENOENT."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise WorkerError("the folder this was started in is gone, and no process starts without one; go to another and try again") from None
+
+
 class Part:
     """One role: the process that fills it now, and its past."""
 
@@ -66,10 +75,11 @@ class Part:
         self.last_line = ""
 
     def start(self, main: Callable[..., None], arguments: Callable[[int, bool], tuple[Any, ...]], queue: Any) -> None:
-        """Start the next incarnation. Raises OSError if there is no process or descriptor to be had.
+        """Start the next incarnation. Raises OSError if there is no process or descriptor to be had, WorkerError if there is no folder to stand in.
 
         `arguments(incarnation, kernel_watch)` gives (wiring, orders) of `main(wiring, pipe, orders, queue)`.
         """
+        _check_folder()
         self.incarnation += 1
         self.verdict = self.last_line = ""
         self.close_pipe()
