@@ -86,6 +86,8 @@ class Orders(NamedTuple):
     """For the game: the episode begins at the desk's word."""
     together: bool = False
     """For the game: it is one side of a match, whose ticks end at the desk's word."""
+    keyboard: str | None = None
+    """For the game: the terminal its person types at."""
 
 
 class Child:
@@ -98,6 +100,7 @@ class Child:
         self.recording = orders.recording
         self.held = orders.held
         self.together = orders.together
+        self.keyboard = orders.keyboard
         self.config = msgspec.msgpack.decode(orders.config, type=Config)
         header = ev.decode(orders.header)
         assert isinstance(header, ev.Episode)

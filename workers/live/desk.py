@@ -57,7 +57,8 @@ class LiveRun:
     """One live episode. `start()`, then `poll()` for events and `command()` for wishes; `close()` always.
 
     With `held` the episode begins when `go(START, t_ns)` says so. With `together` each tick ends, in token time, when `go(tick)` says so
-    (see `workers.live.match`). `match` is for the header. `jitter` is for tests: every process sleeps up to so many seconds at random in
+    (see `workers.live.match`). `keyboard` is the terminal at which the keys are typed that this run is given by `key()`: a tick's end waits
+    a moment for those that nobody has read yet. `match` is for the header. `jitter` is for tests: every process sleeps up to so many seconds at random in
     every wait.
     """
 
@@ -70,6 +71,7 @@ class LiveRun:
         log_queue: Any = None,
         held: bool = False,
         together: bool = False,
+        keyboard: str | None = None,
         match: ev.Match | None = None,
         jitter: float = 0.0,
     ) -> None:
@@ -87,7 +89,7 @@ class LiveRun:
         """The tick at whose end it waits for `go`; START before the beginning, None while it is under way."""
         self.pace: Pace | None = None
         """How virtual time runs now, in token time; None where nothing is paced."""
-        self._held, self._together = held, together
+        self._held, self._together, self._keyboard = held, together, keyboard
         self.end: ev.End | None = None
         self.failure: str | None = None
         """Why the run cannot go on, in one sentence; None while it can."""
@@ -146,6 +148,7 @@ class LiveRun:
                 jitter=self._jitter,
                 held=self._held,
                 together=self._together,
+                keyboard=self._keyboard,
             )
             return self._board.for_child(part.role), orders
 

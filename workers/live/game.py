@@ -11,6 +11,7 @@ from workers.conductor import Conductor, Want
 from workers.config import Config
 from workers.episode import cast_of, make_game
 from workers.live.child import DONE, NAP_S, TOLD, Child
+from workers.live.keyboard import Keyboard
 from workers.pace import Tempo
 from workers.rings import Frame
 from workers.wire import START, Close, Command, Death, Emitter, GoAhead, Ready, Stand, drain, read_control
@@ -25,6 +26,12 @@ LID_S = 2.0
 """Wall time: a process stopped for longer than this (and two ticks) is paused and marked, not fast-forwarded."""
 NOTICE_NS = 100_000_000
 """Wall time, in a match: so long before a deadline a wish to pause must have been told, so that it reaches all sides before that deadline."""
+KEYS_S = 0.01
+"""Longest that a tick's end waits for keys that have been typed and not been read."""
+LOOK_S = 0.0005
+"""How often it is looked meanwhile."""
+HANDOVER_S = 0.005
+"""From the desk's reading of a key to the key in its ring, real seconds at most."""
 BELL_S = 0.0015
 """A wait on a bell is counted in whole milliseconds and ends up to one late; so much before an instant it gives way to a sleep."""
 
@@ -55,6 +62,7 @@ class Driver:
         self._recorded = [child.wiring.peek(name) for name in ("game", *self._heard)] if child.recording is not None else []
         self._recorder_slot = child.wiring.slot("recorder")
         self._told_behind = False
+        self._keyboard = Keyboard(child.keyboard)
         self.code = DONE
 
     def main(self) -> None:
@@ -89,6 +97,7 @@ class Driver:
                 self._fulfil(conductor, want)
         finally:
             conductor.close()
+            self._keyboard.close()
 
     def _gather(self) -> list[Frame] | None:
         """Wait until every thinker has written its ready mark; return what a person asked for meanwhile, or None if it is time to go."""
@@ -132,10 +141,25 @@ class Driver:
             self._emitter.show()
             if not self._sleep(conductor, want, now):
                 self._go(conductor)
+        if want.kind == "due" and conductor.quit is None:
+            self._await_keys(conductor)
         if want.kind == "tick":
             self._hold_for_recorder(conductor)
         elif want.kind == "due" and not want.upto:
             self._check_lid(conductor, now - want.due_ns)
+
+    def _await_keys(self, conductor: Conductor) -> None:
+        """A key that reached the terminal before the tick's end acts in it, also where the desk comes to read it a moment later."""
+        end = time.monotonic() + KEYS_S
+        typed = False
+        while self._keyboard.waiting and time.monotonic() < end:
+            typed = True
+            if self._child.wait([self._desk], LOOK_S):
+                self._hear(conductor)
+        if typed:
+            # Read by now, or it will not be: what was read last may still be on its way into the ring.
+            self._child.wait([self._desk], HANDOVER_S)
+            self._hear(conductor)
 
     def _hear(self, conductor: Conductor) -> None:
         # Read first and handed over last: a death told there comes after everything the dead one had written.
