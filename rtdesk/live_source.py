@@ -89,7 +89,7 @@ class LiveSource:
         if run.record_failure:
             return f"not recording: {run.record_failure}"
         if run.begun and not run.over and not self._paused and self._holds(now):
-            return "a thinker is waited for: all boards hold" if len(self._heat.runs) > 1 else "a thinker is waited for: the board holds"
+            return "waiting for a thinker: all boards hold" if len(self._heat.runs) > 1 else "waiting for a thinker: the board holds"
         # What was only worth a remark at the start gives the foot back to the keys.
         self._since = now if self._since is None else self._since
         return self._table.note if now - self._since < REMARK_NS else ""

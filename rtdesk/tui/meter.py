@@ -167,7 +167,10 @@ def _marks(state: ViewState, span: Window, look: Look, inner: int, width: int, r
     out: list[tuple[str, Style, int]] = []
     last = state.thought
     if last is not None and alarm(state, span.share):
-        out.append((f"no answer in time: default {last.letter}, {why(last.reason)}", look.strong["default"], room))
+        # An answer that was no use was in time, and is said to be what it was.
+        late = last.reason in (None, "none", "truncated", "late")
+        said = f"no answer in time: default {last.letter}, {why(last.reason)}" if late else f"default {last.letter}: {why(last.reason)}"
+        out.append((said, look.strong["default"], room))
         room += len(out[0][0]) + 2
     if span.wakes is None:
         return out

@@ -25,12 +25,12 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import Find, View
 from rtdesk.tui.wrap import Line, last_rows, rows_at, wrap
 
-__all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "programmed", "reactor_pane", "tail_height", "tail_rows"]
+__all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "programmed", "reactor_pane", "tail_height", "tail_rows", "waited"]
 
 
 def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     stream = state.planner
-    rows = [planner_head(state, look, width)]
+    rows = [planner_head(state, look, width, waits="planner" in waited(state, view))]
     pins = planner_pins(state, look, width)
     rows += pins[: _pin_count(height)]
     if stream.segments:
@@ -39,7 +39,7 @@ def planner_pane(state: ViewState, view: View, look: Look, width: int, height: i
 
 
 def reactor_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
-    rows = [_reactor_head(state, look, width), answer_row(state, look, width)]
+    rows = [_reactor_head(state, look, width, waits="reactor" in waited(state, view)), answer_row(state, look, width)]
     return _with_tail(rows, state, state.reactor, view, look, width, height, "reactor")
 
 
@@ -117,15 +117,29 @@ def _clock(state: ViewState, at: int | None, t_ns: int | None = None) -> str:
     return "?"
 
 
-def planner_head(state: ViewState, look: Look, width: int) -> Row:
+def waited(state: ViewState, view: View) -> tuple[str, ...]:
+    """Return whose words the board waits for: those that run and are not yet where the tick needs them."""
+    if view.status.mode != "live" or view.status.play != "waiting" or state.start_at is None or state.end_at is None:
+        return ()
+    # Until the reactor may wake, that is where the planner has to get.
+    planner, reactor = state.planner, state.reactor
+    goal = state.guidance_at if state.guidance_at is not None and state.woke is None else state.end_at
+    late = planner.running and (planner.at is None or planner.at < goal)
+    return (*(("planner",) if late else ()), *(("reactor",) if reactor.running else ()))
+
+
+def planner_head(state: ViewState, look: Look, width: int, *, waits: bool = False) -> Row:
+    """Return the planner's heading; `waits` says that the board holds until it has said more."""
     stream, title = state.planner, of_whom(state) + "planner"
     count = f"{stream.tokens:>6,} tok" if width >= 44 else f"{stream.tokens:>6,}"
     if stream.generation < 0:
         return rule(look, "planner", title, ("waiting for its first turn", "waiting"), count, width)
     turn, behind = stream.generation, max(0, state.tick - stream.generation)
     if stream.running:
-        if behind == 0:
-            notes: Sequence[str] = (f"thinks about turn {turn}, the one now running", f"thinks about turn {turn}", f"turn {turn}")
+        if waits:
+            notes: Sequence[str] = (f"thinks about turn {turn}: the board waits for it", f"turn {turn}, waited for", "waited for")
+        elif behind == 0:
+            notes = (f"thinks about turn {turn}, the one now running", f"thinks about turn {turn}", f"turn {turn}")
         else:
             notes = (f"thinks about turn {turn}, now {state.tick}: {behind:>2} behind", f"thinks about turn {turn}, {behind:>2} behind", f"turn {turn}, {behind:>2} behind", f"turn {turn}")
     else:
@@ -256,7 +270,7 @@ def _segments(stream: StreamState, look: Look, width: int) -> Row:
     return finish(runs, width, look)
 
 
-def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
+def _reactor_head(state: ViewState, look: Look, width: int, *, waits: bool = False) -> Row:
     stream, answer = state.reactor, state.answer
     spent = stream.tick_tokens
     budget = state.reactive_budget
@@ -266,6 +280,8 @@ def _reactor_head(state: ViewState, look: Look, width: int) -> Row:
     elif state.woke is None:
         when = _clock(state, state.guidance_at, state.reactor_ns)
         notes = (f"asleep until {when}", f"until {when}", "asleep")
+    elif answer is None and waits:
+        notes = (f"thinks about turn {state.tick}: the board waits for it", "waited for")
     elif answer is None:
         when = _clock(state, state.woke if state.start_at is not None else None, state.woke)
         notes = (f"awake since {when}, thinks about turn {state.tick}", f"awake since {when}", "awake")

@@ -127,6 +127,27 @@ def test_the_meter_drains_and_names_the_instants() -> None:
     assert f"▲ answers {state.answer.letter}" in labels
 
 
+@pytest.mark.parametrize(("reason", "words"), [("invalid", "default S: answer is no legal action"), ("fault", "default S: thinker failed"), ("late", "no answer in time: default S")])
+def test_the_alarm_says_what_an_answer_lacked(reason: str, words: str) -> None:
+    state, view = at(10, 0.05)
+    assert state.last is not None
+    state.last = msgspec.structs.replace(state.last, reason=reason)
+    assert words in text(state, view, layout_for((120, 36), view))["meter"][2]
+
+
+def test_where_the_board_waits_the_one_it_waits_for_is_named() -> None:
+    for share, who in ((0.3, "planner"), (0.77, "reactor")):
+        state, view = at(12, share)
+        state.planner.running = who == "planner"
+        for play, waits in (("playing", False), ("waiting", True)):
+            view.status = msgspec.structs.replace(view.status, play=play)
+            parts = text(state, view, layout_for((120, 36), view))
+            for voice in ("planner", "reactor"):
+                assert ("the board waits for it" in parts[voice][0]) is (waits and voice == who)
+    view.status = msgspec.structs.replace(view.status, mode="replay")
+    assert "waits" not in text(state, view, layout_for((120, 36), view))["reactor"][0]
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("share", [0.01, 0.1, 0.3, 0.75, 0.77, 0.9, 0.999])
 def test_an_arrow_below_the_meter_points_at_its_instant_or_is_not_there(size: tuple[int, int], share: float) -> None:
