@@ -130,7 +130,7 @@ def _speed_lines(found: dict[str, Any]) -> list[tuple[str, str]]:
         tpot, ttft, fit = stream["tpot_s"], stream["ttft_s"], stream["fit"]
         parts = [f"{word} {_ms(told['median'])} (p90 {_ms(told['p90'])})" for word, told in (("TTFT", ttft), ("TPOT", tpot)) if told is not None]
         if fit is not None:
-            parts.append(f"T = {fit['alpha']:.3g} N + {fit['beta']:.3g} s (R2 {fit['r2']:.2f})")
+            parts.append(f"T = {fit['alpha']:.3g} N {'-' if fit['beta'] < 0 else '+'} {abs(fit['beta']):.3g} s (R2 {fit['r2']:.2f})")
         if parts:
             rows.append((name, ", ".join(parts)))
     use = found["reactor_use"]
