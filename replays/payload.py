@@ -10,7 +10,7 @@ import sys
 import zlib
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -44,6 +44,7 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=ev.plain)
 _events: msgspec.msgpack.Decoder[list[ev.AnyEvent]] = msgspec.msgpack.Decoder(list[ev.AnyEvent])
 _items: msgspec.msgpack.Decoder[list[msgspec.Raw]] = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _anything = msgspec.msgpack.Decoder()
+_Arrivals = list[tuple[Annotated[int, msgspec.Meta(ge=0)], int]]
 # The fields without a type of their own, the only ones that can nest without end.
 _OPEN_FIELDS: dict[Any, tuple[str, ...]] = {ev.Episode: ("meas",), ev.Tick: ("view", "snapshot"), ev.Generation: ("meas",), ev.Token: ("meas",), ev.Step: ("state",)}
 
@@ -51,6 +52,8 @@ _OPEN_FIELDS: dict[Any, tuple[str, ...]] = {ev.Episode: ("meas",), ev.Tick: ("vi
 def pack_events(events: Sequence[ev.Event]) -> bytes:
     """Return the events as one MessagePack array of maps. Raises ValueError or TypeError for what cannot be recorded."""
     for event in events:
+        if type(event) is ev.Token and len(event.meas) == 1 and _are_arrivals(event.meas.get("arrivals")):
+            continue
         if _nests_too_deep(event):
             raise ValueError(f"a {type(event).__name__.lower()} event nests deeper than {MAX_DEPTH} levels")
     return _pack(list(events))
@@ -151,19 +154,26 @@ def _unsound(event: Any, tick: int) -> str:
     """Return what is wrong with an event whose types are right, or an empty string: readers need not ask again."""
     if event.tick != tick:
         return f"it is of tick {event.tick}, in a record of tick {tick}"
-    if _nests_too_deep(event):
-        return f"nests deeper than {MAX_DEPTH} levels"
     if type(event) is ev.Token:
         if event.lens and min(event.lens) < 0:
             return "a token has less than no bytes"
         arrivals = event.meas.get("arrivals")
-        if arrivals is not None and not _are_arrivals(arrivals):
+        if arrivals is not None and _are_arrivals(arrivals):
+            if len(event.meas) == 1:
+                # Nearly every token event: nothing else there is that could nest.
+                return ""
+        elif arrivals is not None and not too_deep(arrivals):
             return "meas.arrivals is no list of [tokens, ns]"
-    return ""
+    return f"nests deeper than {MAX_DEPTH} levels" if _nests_too_deep(event) else ""
 
 
 def _are_arrivals(value: Any) -> bool:
-    return type(value) is list and all(type(one) is list and len(one) == 2 and type(one[0]) is type(one[1]) is int and one[0] >= 0 for one in value)
+    # Every token event has some, so the library looks at them: a tenth of the time of a loop.
+    try:
+        msgspec.convert(value, _Arrivals)
+    except DECODING:
+        return False
+    return type(value) is list
 
 
 def _nests_too_deep(event: Any) -> bool:
