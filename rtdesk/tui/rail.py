@@ -65,18 +65,20 @@ def pace_table(state: ViewState, look: Look, width: int) -> list[Row]:
     heads = f" {'':<8}{'TPOT':>8} {'TTFT':>8}" + (f"{'this tick':>10}{'in all':>10}" if wide else "")
     rows = [finish(((heads, look.dim),), width, look)]
     for stream in thinkers(state):
-        runs: list[Run] = [(f" {stream.name:<8}", look.voice[stream.name]), (f"{milliseconds(stream.tpot_s):>8} {milliseconds(stream.ttft_s):>8}", look.text)]
+        runs: list[Run] = [(f" {stream.name:<8}", look.voice[stream.name]), (f"{milliseconds(stream.tpot_s, look):>8} {milliseconds(stream.ttft_s, look):>8}", look.text)]
         if wide:
             runs.append((f"{stream.tick_tokens:>10,}{stream.total_tokens:>10,}", look.text))
         rows.append(finish(runs, width, look))
     return rows
 
 
-def milliseconds(seconds: float | None) -> str:
-    """Return a time as people read it, seven columns wide."""
+def milliseconds(seconds: float | None, look: Look) -> str:
+    """Return a time as people read it, seven columns wide; what is less than a hundredth of a millisecond in its own unit."""
     if seconds is None:
         return "-".rjust(7)
     value = seconds * 1000
+    if 0 < value < 0.01:
+        return (f"{value * 1000:.1f} " + ("us" if look.signs.ascii else "µs")).rjust(7)
     return (f"{value:.2f} ms" if value < 10 else f"{value:.0f} ms" if value < 10_000 else f"{seconds:.1f} s").rjust(7)
 
 

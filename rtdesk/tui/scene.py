@@ -324,8 +324,8 @@ def _pace(state: ViewState, look: Look, width: int) -> list[Run]:
         tpot, ttft = state.reactor.tpot_s, state.reactor.ttft_s
     wide = width >= 30
     if width < 26:
-        return [(" TPOT ", look.dim), (milliseconds(tpot), look.text)]
-    return [(" TPOT  " if wide else " TPOT ", look.dim), (milliseconds(tpot), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (milliseconds(ttft), look.text)]
+        return [(" TPOT ", look.dim), (milliseconds(tpot, look), look.text)]
+    return [(" TPOT  " if wide else " TPOT ", look.dim), (milliseconds(tpot, look), look.text), ("  TTFT " if wide else " TTFT ", look.dim), (milliseconds(ttft, look), look.text)]
 
 
 def planner(state: ViewState, view: View, look: Look, layout: Layout) -> list[Row]:

@@ -8,7 +8,7 @@ from replays.timing import natural_use
 from replays.view_state import ViewState
 from rtdesk.tui.layout import RAIL, arrange
 from rtdesk.tui.looks import LOOKS, make_look
-from rtdesk.tui.rail import use_rows
+from rtdesk.tui.rail import milliseconds, use_rows
 from rtdesk.tui.runs import plain
 from rtdesk.tui.scene import scene
 from rtdesk.tui.views import View
@@ -108,3 +108,11 @@ def test_a_run_of_one_thinker_has_one_curve_and_a_persons_has_none() -> None:
     rows = [plain(row) for row in scene(state, View(), DARK, layout)["rail"]]
     assert "events" in rows[0]
     assert not any("token use" in row for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(None, "-"), (0.0, "0.00 ms"), (1.7e-6, "1.7 µs"), (1e-5, "0.01 ms"), (0.00012, "0.12 ms"), (0.0123, "12 ms"), (8.526, "8526 ms"), (75.0, "75.0 s")]
+)
+def test_a_pace_is_told_in_a_unit_that_leaves_something_of_it(seconds: float | None, said: str) -> None:
+    assert milliseconds(seconds, DARK) == said.rjust(7)
+    assert milliseconds(seconds, make_look("dark", True)).isascii()
