@@ -15,7 +15,7 @@ DOCS = Path(__file__).parent
 AGENTS = ("reactive", "planning", "agile")
 PLAY = "play snake --load hard --seed 15 --ticks 30 --agent {agent} --headless --record {path}"
 PICTURES = (
-    "export {docs}/recordings/trap-agile.rtr --to svg --tick 19.84 --size 120x36 -o {docs}/desk.svg",
+    "export {docs}/recordings/trap-agile.rtr --to svg --tick 19.95 --size 120x36 -o {docs}/desk.svg",
     "export {docs}/recordings/trap-agile.rtr --to gif --ticks 17-23 --fps 4 -o {docs}/desk.gif",
 )
 
