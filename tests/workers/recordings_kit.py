@@ -32,7 +32,8 @@ def write(
         for tick, events in batches:
             kept = [new for event in events if (new := change(event)) is not None]
             writer.tick(tick, [*kept[:1], *more(tick), *kept[1:]])
-        if end:
+        last = change(last) if end else None
+        if isinstance(last, ev.End):
             writer.end(last)
     return path
 

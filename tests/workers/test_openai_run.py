@@ -12,8 +12,9 @@ import pytest
 from model_kit import Asked, ModelServer, Say, delta, sse, usage
 
 from replays import events as ev
-from workers.backends import Request
+from workers.backends import Chunk, Finish, Request
 from workers.backends.openai import Backend
+from workers.backends.openai import stream as reading
 from workers.backends.openai.settings import Places
 from workers.simulator import simulate
 from workers.stream import open_stream
@@ -163,6 +164,38 @@ def test_hidden_reasoning_is_charged_in_front_of_the_answer(tmp_path: Path) -> N
     assert [event.letter for event in events if isinstance(event, ev.Action)] == ["U"] * TICKS
     first = next(event for event in events if isinstance(event, ev.Token))
     assert (first.lens[:30], first.text) == ([0] * 30, "")
+
+
+def test_what_was_hidden_once_is_charged_in_front_of_the_next_answer_before_its_count_is_known() -> None:
+    said = Say(sse(delta("\\boxed{U}"), delta(finish="stop"), usage(31, completion_tokens_details={"reasoning_tokens": 30})))
+    with ModelServer(said) as server:
+        backend = Backend(server.spec, places=NOBODY)
+        first, second = ([len(item.lens) for item in backend.ask("?") if isinstance(item, Chunk)] for _ in range(2))
+        backend.close()
+    assert first[0] < 30
+    assert second[0] == 30
+
+
+@pytest.mark.parametrize(("finish", "reason"), [("length", "length"), ("MAX_TOKENS", "length"), ("max_output_tokens", "length"), ("stop", "stop"), ("eos", "stop")])
+def test_a_length_limit_is_known_by_each_of_its_names(finish: str, reason: str) -> None:
+    with ModelServer(Say(sse(delta("U"), delta(finish=finish)))) as server:
+        backend = Backend(server.spec, places=NOBODY)
+        *_, end = backend.ask("?")
+        backend.close()
+    assert isinstance(end, Finish)
+    assert end.reason == reason
+
+
+@pytest.mark.timeout(20)
+def test_a_server_that_says_it_is_done_and_does_not_hang_up_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_GRACE_S", 0.05)
+    with ModelServer(Say(sse(delta("U"), delta(finish="stop"), done=False), end="hang")) as server:
+        backend = Backend(server.spec, places=NOBODY)
+        backend.idle_timeout_s = 3600.0
+        *_, end = backend.ask("?")
+        backend.close()
+    assert isinstance(end, Finish)
+    assert end.reason == "stop"
 
 
 def test_model_that_writes_its_thoughts_without_opening_them_is_still_read() -> None:

@@ -157,6 +157,13 @@ def test_an_episode_that_was_left_is_compared_as_far_as_it_was_played(whole: boo
     assert "tick 4" in found.why
 
 
+def test_why_a_person_left_between_two_ticks_is_not_asked_again(tmp_path: Path) -> None:
+    def left(event: ev.AnyEvent) -> ev.AnyEvent:
+        return msgspec.structs.replace(event, done_reason="quit") if isinstance(event, ev.End) else event
+
+    assert again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), change=left)) == Rerun(ticks=5)
+
+
 def test_an_episode_that_went_on_longer_than_it_should_differs(tmp_path: Path) -> None:
     def less(event: ev.AnyEvent) -> ev.AnyEvent:
         assert isinstance(event, ev.Episode)
