@@ -17,6 +17,7 @@ from workers.episode import cast_of, make_game
 from workers.planner import PlannerCore
 from workers.reactor import ReactorCore
 from workers.rings import KIND_MARK, ListRing
+from workers.seats import Seat
 from workers.simulator import FAR, Stage
 from workers.wire import Command, Death, Emitter, Mark, Ready, drain, read_control, split
 
@@ -306,6 +307,13 @@ def test_second_death_while_coming_back_is_waited_for_as_well() -> None:
     events = table.finish()
     assert [entry[0] for entry in generations(events, "planner")] == [1]
     assert len(of(events, ev.Fault)) == 2
+
+
+def test_ready_mark_of_an_earlier_incarnation_is_no_news() -> None:
+    seat = Seat()
+    seat.on_ready(Ready(role="planner", incarnation=1))
+    seat.on_ready(Ready(role="planner", incarnation=0))
+    assert seat.ready == 1
 
 
 def test_ready_mark_that_comes_before_the_death_is_told_is_not_lost() -> None:
