@@ -6,7 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from replays import events as ev
 
-__all__ = ["render"]
+__all__ = ["MOST_BYTES", "MOST_PARTS", "render"]
+
+MOST_PARTS = 1000
+"""Parts of one prompt that are looked at by who reads files of strangers; ours have a dozen."""
+MOST_BYTES = 1 << 20
+"""About how much of one prompt's text, or of one generation's, such a reader keeps."""
 
 
 def render(
@@ -14,7 +19,7 @@ def render(
     *,
     texts: Mapping[str, str],
     observation: Callable[[int], str],
-    trace: Callable[[int], bytes],
+    trace: Callable[[int], bytes | bytearray],
 ) -> str:
     """Return a prompt's text. `texts` are the header's; `observation(tick)` and `trace(generation)` give what parts point at."""
     out: list[str] = []

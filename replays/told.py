@@ -11,18 +11,18 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from replays import events as ev
-from replays.prompt import render
+from replays.prompt import MOST_BYTES, MOST_PARTS, render
 from replays.reader import Replay
 
 __all__ = ["TOLD", "Told"]
 
 TOLD = ("render", "plan", "model1_prompt", "model1_response", "model1_token_num", "model2_prompt", "model2_response", "model2_token_num")
 
-MOST_BYTES = 1 << 20
-"""Of one generation's text, and characters of one cell: a file may claim anything."""
 _NUMBER = {"reactor": "model1", "planner": "model2"}
+ALL_CHARS = 1 << 30
+"""About how much text a table holds: in a recording of very many ticks each cell has less of what grows."""
 KEPT = 4
-"""Planner generations whose text is kept: a prompt points at the one that runs and the last finished one."""
+"""Planner generations and boards that are kept: a prompt points at this tick, the thinking that runs and the last finished one."""
 
 
 class _Said:
@@ -47,15 +47,15 @@ class Told:
     """Goes over a recording's ticks, in order, once."""
 
     def __init__(self, replay: Replay) -> None:
-        self._replay = replay
         header = replay.header
+        self._most = max(200, min(MOST_BYTES, ALL_CHARS // (len(TOLD) * max(1, len(replay.ticks)))))
         self._texts = header.texts
         self._plans = "planner" in header.backends
         self._reacts = "reactor" in header.backends
         self._said: dict[int, _Said] = {}
         self._plan: tuple[Sequence[int], Sequence[str]] = ((), ())
         self._newest = -1
-        self._board_now = (-1, "")
+        self._boards: dict[int, str] = {}
         self._open: dict[str, int] = {}
         # Stream -> tokens released of the generation that runs.
 
@@ -69,7 +69,9 @@ class Told:
         for event in events:
             if isinstance(event, ev.Tick):
                 cells["render"] = event.text
-                self._board_now = (tick, event.text)
+                self._boards[tick] = event.text
+                if len(self._boards) > KEPT:
+                    del self._boards[next(iter(self._boards))]
             elif isinstance(event, ev.Token):
                 if event.stream in _NUMBER:
                     (self._of(event.generation) if event.stream == "planner" else reactor).add(event)
@@ -107,7 +109,12 @@ class Told:
             cells["plan"] = "".join(letter for turn, letter in zip(*self._plan) if turn >= tick)
         elif self._reacts:
             cells["plan"] = "N/A"
-        return cells
+        return {name: self._end_of(value) if isinstance(value, str) else value for name, value in cells.items()}
+
+    def _end_of(self, text: str) -> str:
+        """Return a text, or its end where it is too long for a cell."""
+        left_out = len(text) - self._most
+        return text if left_out <= 0 else f"[{left_out:,} characters left out] {text[left_out:]}"
 
     def _of(self, generation: int) -> _Said:
         if generation not in self._said:
@@ -119,17 +126,14 @@ class Told:
 
     def _render(self, parts: Sequence[str | ev.Part]) -> str:
         out: list[str] = []
-        for part in parts:
+        left = MOST_BYTES
+        for part in parts[:MOST_PARTS]:
             try:
-                out.append(render((part,), texts=self._texts, observation=self._board, trace=lambda id: bytes(self._said[id].data)))
+                text = render((part,), texts=self._texts, observation=self._boards.__getitem__, trace=lambda id: self._said[id].data)
             except (KeyError, AssertionError, ValueError, TypeError):
-                out.append("[a part of the prompt is not in this file]")
-        return "".join(out)[:MOST_BYTES]
-
-    def _board(self, tick: int) -> str:
-        if tick == self._board_now[0]:
-            return self._board_now[1]
-        found = next((event.text for event in self._replay.events(tick) if isinstance(event, ev.Tick)), None)
-        if found is None:
-            raise KeyError(tick)
-        return found
+                text = "[a part of the prompt is not in this file]"
+            out.append(text[:left])
+            left -= len(text)
+            if left <= 0:
+                break
+        return "".join(out)

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from replays.events import Part, Tick, Token
+from replays.prompt import MOST_BYTES, MOST_PARTS, render
 from rtdesk.tui.ticks import TickStore
-from workers.prompts import render
 
 __all__ = ["MOST_BYTES", "Piece", "rebuild"]
-
-MOST_BYTES = 1 << 20
-"""Of one prompt's text, and of the planner's text behind one of its parts."""
 
 
 class Piece(NamedTuple):
@@ -33,12 +31,14 @@ def rebuild(store: TickStore, parts: Sequence[str | Part], *, tick: int) -> list
     """Return the prompt `parts` stands for, as it was known in `tick`; a part that points at nothing says so in brackets."""
     out: list[Piece] = []
     left = MOST_BYTES
-    for part in parts:
-        if left <= 0:
+    # However often a prompt points at a thing, it is read once.
+    observation, trace = cache(lambda turn: _observation(store, turn)), cache(lambda generation: _trace(store, generation, tick))
+    for number, part in enumerate(parts):
+        if left <= 0 or number >= MOST_PARTS:
             out.append(Piece("[the rest is left out: the prompt is too long to show]", ""))
             break
         try:
-            text = render((part,), texts=store.header.texts, observation=lambda turn: _observation(store, turn), trace=lambda generation: _trace(store, generation, tick))
+            text = render((part,), texts=store.header.texts, observation=observation, trace=trace)
         except (KeyError, AssertionError, ValueError, TypeError):
             text = f"[{_named(part) or 'a part'} is not in this file]"
         text = text[:left]

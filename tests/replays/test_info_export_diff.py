@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from replays.diff import diff
 from replays.export import COLUMNS, csv_lines, jsonl_lines
 from replays.info import canonical_digest, info
 from replays.reader import open_replay
+from replays.writer import ReplayWriter
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +123,36 @@ def test_csv_shown_on_a_terminal_is_text(tmp_path: Path, played: Played) -> None
     with open_replay(path) as replay:
         rows = list(csv.DictReader(io.StringIO("".join(csv_lines(replay)), newline="")))
     assert rows[4]["bookmark"].startswith("a␛[31mb␇␍c\td\ne��f é 日本")
+
+
+def test_csv_of_a_file_that_claims_huge_prompts_stays_small_and_quick(tmp_path: Path) -> None:
+    """A prompt of very many parts, each of a large text, would be gigabytes; one that points at nothing says so."""
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=1, agent="agile", backends={role: ev.Backend(spec="x") for role in ("planner", "reactor")}, texts={"big": "x" * 1_000_000})
+    huge = [ev.Part(text="big")] * 20_000 + [ev.Part(text="big", upto=1)] * 20_000
+    odd = ["a", ev.Part(text="none"), ev.Part(obs=7), ev.Part(trace=9, upto=3, guidance=True), ev.Part(), "b"]
+    with ReplayWriter.create(tmp_path / "a.rtr", header) as writer:
+        for tick, prompt in enumerate((huge, odd, huge[20_000:])):
+            said = ev.Token(tick=tick, at=1, stream="planner", generation=10**15 - tick, channel="reasoning", text="y" * 2_000_000, lens=[1])
+            writer.tick(tick, [ev.Generation(tick=tick, stream="reactor", id=tick, phase="start", prompt=prompt), said])
+    began = time.perf_counter()
+    with open_replay(tmp_path / "a.rtr") as replay:
+        text = "".join(csv_lines(replay))
+    assert time.perf_counter() - began < 5
+    assert len(text) < 8 << 20
+    csv.field_size_limit(1 << 24)
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert rows[1]["model1_prompt"] == "a" + "[a part of the prompt is not in this file]" * 4 + "b"
+    assert rows[2]["model1_prompt"] == "x" * 1000
+
+
+def test_csv_of_very_many_ticks_has_the_end_of_what_grows(tmp_path: Path, played: Played, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replays.told.ALL_CHARS", 20 * 8 * 200)
+    with open_replay(write(tmp_path / "a.rtr", played)) as replay:
+        rows = list(csv.DictReader(io.StringIO("".join(csv_lines(replay)), newline="")))
+        boards = [event.text for tick in replay.ticks for event in replay.events(tick) if isinstance(event, ev.Tick)]
+    assert any(len(board) > 200 for board in boards)
+    for row, board in zip(rows, boards):
+        assert row["render"] == (board if len(board) <= 200 else f"[{len(board) - 200:,} characters left out] {board[-200:]}")
 
 
 def test_json_lines_hold_every_event_and_give_it_back(tmp_path: Path, played: Played) -> None:

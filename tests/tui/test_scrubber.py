@@ -285,6 +285,22 @@ def test_guidance_in_a_prompt_is_what_the_planner_had_said() -> None:
     assert piece.source == f"planner's words of turn {part.trace}"
 
 
+def test_a_prompt_that_points_at_things_without_end_is_shown_at_once() -> None:
+    reads: list[int] = []
+
+    class Counted(EventList):
+        def events(self, tick: int) -> Any:
+            reads.append(tick)
+            return super().events(tick)
+
+    store = Counted(EVENTS)
+    pieces = rebuild(store, [ev.Part(obs=3), ev.Part(trace=5, upto=1)] * 50_000, tick=LAST)
+    assert len(pieces) <= 1001
+    assert "left out" in pieces[-1].text
+    # However often it points at a tick, that is read once, and a generation's ticks once.
+    assert len(reads) <= LAST + 3
+
+
 def test_what_is_copied_is_clean_and_goes_through_the_terminals_own_door() -> None:
     hostile = [*EVENTS[:4], ev.Token(tick=0, at=1, stream="planner", generation=0, channel="reasoning", text="a\x1b]52;c;aGk=\x07b\u202e", lens=[14]), EVENTS[-1]]
     bench = Bench([event if event.tick == 0 else ev.Bookmark(tick=0) for event in hostile])
