@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left, bisect_right, insort
-from typing import Any
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import msgspec
 
 from replays.events import Token
 from replays.reduce import fold
+from replays.streams import StreamState
 from replays.view_state import ViewState
 from rtdesk.tui.ticks import TickStore
 
@@ -24,8 +26,9 @@ __all__ = ["KEPT_BYTES", "States", "cost", "from_keyframe"]
 
 log = logging.getLogger(__name__)
 
-APART = 24.0
+APART = 10.0
 """Work between two kept states at first, in ticks' worth (about 0.1 ms here); doubled whenever room runs out."""
+STREAMS = ("planner", "reactor", "controller")
 TOKENS = 1500
 """Tokens whose reading and folding costs as much as everything else of a tick."""
 KEPT_BYTES = 24 << 20
@@ -53,6 +56,32 @@ def from_keyframe(store: TickStore, tick: int) -> tuple[int, ViewState] | None:
         return None
 
 
+class _Text:
+    """What a stream said from one place on, as far as any kept state has it. A tail only grows until it is cut, so states that lie near
+    each other hold beginnings of one text; each with its own, they would take ten times the room."""
+
+    __slots__ = ("__weakref__", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class _Kept(NamedTuple):
+    """A state, the tails of its streams apart."""
+
+    state: ViewState
+    tails: list[tuple[_Text, int]]
+    """For each stream the text and how much of it is the state's."""
+    size: int
+    """What all but the tails takes."""
+
+    def copy(self) -> ViewState:
+        state = self.state.copy()
+        for name, (held, length) in zip(STREAMS, self.tails):
+            getattr(state, name).tail = held.text[:length]
+        return state
+
+
 class States:
     """The states of one recording."""
 
@@ -60,7 +89,9 @@ class States:
         self._store = store
         self._room = room
         self._apart = APART
-        self._kept: dict[int, tuple[ViewState, int]] = {}
+        self._kept: dict[int, _Kept] = {}
+        # By stream and by how much it had said before.
+        self._texts: WeakValueDictionary[tuple[str, int], _Text] = WeakValueDictionary()
         # By how many ticks of the store are in it.
         self._counts: list[int] = []
         self._bytes = 0
@@ -94,16 +125,35 @@ class States:
         """Keep a copy of a state that has the first `count` ticks in it."""
         if count in self._kept:
             return
-        size = _size(state)
-        self._kept[count] = (state.copy(), size)
+        kept = _Kept(state.copy(), [self._share(name, getattr(state, name)) for name in STREAMS], _size(state))
+        for name in STREAMS:
+            getattr(kept.state, name).tail = ""
+        self._kept[count] = kept
         insort(self._counts, count)
-        self._bytes += size
+        self._bytes += kept.size
         while self._bytes > self._room and len(self._counts) > 1:
             # Every second one goes: what is left is as even as before, and half as dense.
             self._apart *= 2
             for old in self._counts[::2]:
-                self._bytes -= self._kept.pop(old)[1]
+                del self._kept[old]
             self._counts = self._counts[1::2]
+            texts = {id(held): len(held.text) for one in self._kept.values() for held, _ in one.tails}
+            self._bytes = sum(one.size for one in self._kept.values()) + sum(texts.values())
+
+    def _share(self, name: str, stream: StreamState) -> tuple[_Text, int]:
+        """Return where the tail of a stream is kept, and its length."""
+        tail = stream.text
+        held = self._texts.get((name, stream.dropped))
+        if held is not None and held.text.startswith(tail):
+            return held, len(tail)
+        if held is not None and tail.startswith(held.text):
+            self._bytes += len(tail) - len(held.text)
+            held.text = tail
+            return held, len(tail)
+        # Also where something was taken back in between: then it has a text of its own.
+        held = self._texts[name, stream.dropped] = _Text(tail)
+        self._bytes += len(tail)
+        return held, len(tail)
 
     @property
     def apart(self) -> float:
@@ -121,7 +171,7 @@ class States:
             self.keep(frame[0], frame[1])
             return frame
         if place >= 0:
-            return kept, self._kept[kept][0].copy()
+            return kept, self._kept[kept].copy()
         return 0, fold(ViewState(), self._store.header)
 
     def _frame(self, kept: int, stop: int) -> tuple[int, ViewState] | None:
@@ -136,7 +186,6 @@ class States:
 
 
 def _size(state: ViewState) -> int:
-    """Return what a state takes, roughly."""
+    """Return what a state takes without its streams' tails, roughly."""
     history = state.history
-    texts = sum(len(stream.tail) for stream in (state.planner, state.reactor, state.controller))
-    return texts + 3 * len(history.acted) + 8 * (len(history.scores) + len(state.notes)) + 4096
+    return 3 * len(history.acted) + 8 * (len(history.scores) + len(state.notes)) + 4096
