@@ -23,7 +23,7 @@ from replays.reader import open_replay
 from workers.backends.scripted import Backend as Scripted
 from workers.config import plan_episode
 from workers.errors import ConfigError, WorkerError
-from workers.live.desk import LiveRun
+from workers.live.desk import LiveRun, start_s
 from workers.live.parts import Part
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="counts processes and descriptors in /proc")
@@ -34,6 +34,17 @@ REPOSITORY = Path(__file__).parents[2]
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     return tmp_path / "run.rtr"
+
+
+def failing_load() -> tuple[float, float, float]:
+    raise OSError("no load here")
+
+
+@pytest.mark.parametrize(("load", "patience_s"), [(0.1, 30), (2.0, 30), (8.0, 120), (900.0, 300), (None, 30)])
+def test_a_start_may_take_longer_where_many_want_the_processors(load: float | None, patience_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "getloadavg", failing_load if load is None else lambda: (load, 0.0, 0.0))
+    assert start_s() == patience_s
 
 
 # Live equals simulated.
@@ -603,7 +614,7 @@ def test_signal_to_the_desk_alone_ends_everything(number: signal.Signals, code: 
 
 SCRIPT = """
 from workers.config import plan_episode
-from workers.live.desk import LiveRun
+from workers.live.desk import LiveRun, start_s
 
 run = LiveRun(plan_episode("snake", agent="random", ticks=5))
 run.start()

@@ -29,14 +29,16 @@ from workers.live.parts import Part
 from workers.rings import RingReader, RingWriter, Switchboard, capacity_for, wait_any
 from workers.wire import Command, Death, Emitter, GoAhead, Pace, Piece, Stand, drain, split
 
-__all__ = ["LiveRun"]
+__all__ = ["LiveRun", "start_s"]
 
 log = logging.getLogger(__name__)
 
 PROCESSES = ("game", "planner", "reactor", "recorder", "desk", "referee")
 MAX_RESTARTS = 3
 READY_S = 30.0
-"""Real seconds the children may take to start; a restarted one before it shows its first sign of life."""
+"""Real seconds the children may take to start; a restarted one before it shows its first sign of life. More on a crowded machine."""
+CROWD = 10.0
+"""But no more than so many times as long."""
 CLOSE_S = 5.0
 """Real seconds they may take to end by themselves once the episode is over."""
 TOLD_S = 1.0
@@ -356,8 +358,8 @@ class LiveRun:
                 self._check_hung(now)
             # Else this very process stood still, and so may all of them have: they get a round to show that they live.
             looked = now
-            if now - began > READY_S * 1e9 and not self._game_begun() and self.failure is None:
-                self.failure = f"the processes did not start within {READY_S:.0f} s; is the machine out of memory?"
+            if self.failure is None and not self._game_begun() and now - began > (limit_s := start_s()) * 1e9:
+                self.failure = f"the processes did not start within {limit_s:.0f} s; is the machine out of memory?"
 
     def _check_hung(self, now: int) -> None:
         """Kill who has shown no sign of life for the stall timeout; its death is then seen as any other."""
@@ -367,7 +369,7 @@ class LiveRun:
                 continue
             beat = self._board.ring(role).heartbeat_ns
             attached = beat > part.started_ns
-            limit_s = self.config.stall_timeout_s if attached else READY_S
+            limit_s = self.config.stall_timeout_s if attached else start_s()
             if now - max(beat, part.started_ns) > limit_s * 1e9 + SLACK_NS:
                 part.verdict = f"no sign of life for {limit_s:g} s"
                 log.error("%s has shown no sign of life for %g s; ending it", role, limit_s)
@@ -422,6 +424,15 @@ class LiveRun:
     def _game_begun(self) -> bool:
         # A headless desk may poll seldom. The first frame of the game's ring is its ready mark, the second the header.
         return self.begun or self._board.ring("game").segment.frames > 1
+
+
+def start_s() -> float:
+    """Real seconds a start may take here and now: a child that gets a tenth of a processor takes ten times as long, and nothing is wrong."""
+    try:
+        crowd = os.getloadavg()[0] / (os.cpu_count() or 1)
+    except OSError:
+        return READY_S
+    return READY_S * min(max(1.0, crowd), CROWD)
 
 
 def _token(stream: str, piece: Piece) -> ev.Token:
