@@ -13,8 +13,10 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit, last_rows, rows_at
 
-__all__ = ["DONE", "card_rect", "find_card", "framed", "help_card", "log_card"]
+__all__ = ["ABREAST", "DONE", "card_rect", "find_card", "framed", "help_card", "log_card"]
 
+ABREAST = 56
+"""Columns of the help card's first half at most: what belongs together stays together on a wide screen."""
 NARROW = 46
 """Columns of the streams below which a card lies over the board as well."""
 
@@ -48,7 +50,7 @@ def framed(title: str, body: Sequence[Sequence[Run]], look: Look, width: int, *,
 def help_card(state: ViewState, view: View, look: Look, width: int) -> list[Row]:
     """Return the keys in two columns, the signs, and what the board's game is about."""
     human = view.status.played
-    half = (width - 4) // 2
+    half = min(ABREAST, (width - 4) // 2)
     cells_of = [(command.playing_label if human else command.label, command.help) for command in COMMANDS if command.action not in UNTOLD]
     middle = -(-len(cells_of) // 2)
     body: list[list[Run]] = []

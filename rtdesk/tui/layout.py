@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["MINIMUM", "PARTS", "Layout", "Rect", "arrange", "largest_cell"]
+__all__ = ["MINIMUM", "PARTS", "RAIL", "Layout", "Rect", "arrange", "largest_cell", "narrowed"]
 
 PARTS = ("head", "left", "planner", "reactor", "rail", "meter", "foot")
 
@@ -80,6 +80,16 @@ def arrange(width: int, height: int, columns: int = 8, rows: int = 8, *, planner
     parts["reactor"] = Rect(left, 1 + body - low, right, low)
     parts["rail"] = Rect(left + right, 1, rail, body) if rail else Rect(0, 0, 0, 0)
     return Layout(width, height, cell, axes, parts, history)
+
+
+def narrowed(layout: Layout, column: int) -> Layout:
+    """Return the layout with streams that end before `column`, and no rail: what lies from there on is a panel's, and no line is cut by it."""
+    parts = dict(layout.parts)
+    for part in ("planner", "reactor"):
+        rect = parts[part]
+        parts[part] = rect._replace(width=max(0, min(rect.width, column - rect.x)))
+    parts["rail"] = Rect(0, 0, 0, 0)
+    return layout._replace(parts=parts)
 
 
 def _scale(width: int, body: int, columns: int, rows: int) -> tuple[tuple[int, int], bool]:

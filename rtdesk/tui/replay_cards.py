@@ -10,7 +10,7 @@ from rich.style import Style
 
 from replays.clean import clean, one_line
 from replays.notes import why
-from rtdesk.tui.cards import framed
+from rtdesk.tui.cards import ABREAST, framed
 from rtdesk.tui.layout import Layout, Rect
 from rtdesk.tui.looks import Look
 from rtdesk.tui.prompts import Piece
@@ -56,7 +56,7 @@ def _over_columns(layout: Layout, beside: int, count: int) -> Rect:
 
 def keys_card(view: View, look: Look, width: int) -> list[Row]:
     """Return the keys in two columns, and the signs of the timeline."""
-    half = (width - 5) // 2
+    half = min(ABREAST, (width - 5) // 2)
     shown = [(command.label, command.help) for command in REPLAY_COMMANDS if command.help]
     middle = -(-len(shown) // 2)
     body: list[list[Run]] = []

@@ -14,6 +14,7 @@ from typing import Any
 from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingsMap
+from textual.geometry import Size
 from textual.screen import Screen
 
 from replays.clean import one_line
@@ -24,7 +25,7 @@ from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect
 from rtdesk.tui.history import LABEL, tick_at, track
 from rtdesk.tui.keys import ABANDON
-from rtdesk.tui.layout import Layout, Rect
+from rtdesk.tui.layout import Layout, Rect, narrowed
 from rtdesk.tui.looks import LOOKS
 from rtdesk.tui.player import ReplaySource
 from rtdesk.tui.replay_cards import PromptText, events_card, guidance_card, keys_card, panel_rect, prompt_card, prompt_text
@@ -153,6 +154,14 @@ class ScrubApp(DeskApp):
         if rect != self._card_rect:
             self._card_rect = rect
             self._lay_out()
+
+    def arrangement(self, size: Size | None = None) -> Layout:
+        """Return the layout; where a panel leaves half of the streams to be seen, they are wrapped for that half."""
+        layout = super().arrangement(size)
+        if self._card != "prompt" or len(self.replays) > 1 or layout.small:
+            return layout
+        column = self._panel(layout).x
+        return narrowed(layout, column) if column > layout.parts["planner"].x else layout
 
     def _panel(self, layout: Layout) -> Rect:
         return panel_rect(layout, beside=self._chosen if len(self.replays) > 1 else None, count=len(self.replays))

@@ -272,6 +272,29 @@ def test_the_prompt_is_rebuilt_from_the_log_and_scrolls_and_follows_the_stream()
     bench.run(script)
 
 
+def test_on_a_wide_screen_no_line_of_the_streams_runs_under_the_prompt() -> None:
+    bench = Bench(list(EVENTS))
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("8", "g")
+        bench.beat()
+        before = bench.app.screen_text()
+        assert any("token use" in row for row in before)
+        await pilot.press("p")
+        bench.beat()
+        panel, streams = bench.app._card_rect, bench.app.arrangement().parts["planner"]
+        assert streams.x + streams.width == panel.x
+        said = " ".join(bench.app.state.planner.text.split())
+        rows = [row[streams.x : panel.x].strip(" ▌") for row in bench.app.screen_text()[7:28]]
+        assert sum(bool(row) for row in rows) > 5
+        assert " ".join(" ".join(rows).split()) in said
+        await pilot.press("escape")
+        bench.beat()
+        assert bench.app.screen_text() == before
+
+    bench.run(script, (200, 60))
+
+
 def test_guidance_in_a_prompt_is_what_the_planner_had_said() -> None:
     store = EventList(EVENTS)
     tick = next(event.tick for event in EVENTS if isinstance(event, ev.Generation) and event.stream == "reactor" and event.tick > 4)
