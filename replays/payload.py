@@ -44,7 +44,14 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=ev.plain)
 _events: msgspec.msgpack.Decoder[list[ev.AnyEvent]] = msgspec.msgpack.Decoder(list[ev.AnyEvent])
 _items: msgspec.msgpack.Decoder[list[msgspec.Raw]] = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _anything = msgspec.msgpack.Decoder()
-_Arrivals = list[tuple[Annotated[int, msgspec.Meta(ge=0)], int]]
+
+
+class _Arrivals(msgspec.Struct, frozen=True):
+    """`meas` of a token event. A struct because the library remembers what it found out about one, and about a bare list it does not."""
+
+    arrivals: list[tuple[Annotated[int, msgspec.Meta(ge=0)], int]]
+
+
 # The fields without a type of their own, the only ones that can nest without end.
 _OPEN_FIELDS: dict[Any, tuple[str, ...]] = {ev.Episode: ("meas",), ev.Tick: ("view", "snapshot"), ev.Generation: ("meas",), ev.Token: ("meas",), ev.Step: ("state",)}
 
@@ -170,7 +177,7 @@ def _unsound(event: Any, tick: int) -> str:
 def _are_arrivals(value: Any) -> bool:
     # Every token event has some, so the library looks at them: a tenth of the time of a loop.
     try:
-        msgspec.convert(value, _Arrivals)
+        msgspec.convert({"arrivals": value}, _Arrivals)
     except DECODING:
         return False
     return type(value) is list
