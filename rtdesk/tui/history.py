@@ -113,15 +113,16 @@ def _ceiling(view: View) -> float:
     return view.spec.points_max / 2 if view.spec is not None and view.spec.points_max < 60 else 1.0
 
 
-def score_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False, high: float = 1.0) -> list[Run]:
-    """Return the score as a row of bars; `high` is what a full bar stands for at least, `ahead` shows what is still to come."""
+def score_runs(past: Past, found: Track, look: Look, state: ViewState, *, ahead: bool = False, high: float = 1.0, since: int = 0) -> list[Run]:
+    """Return the score as a row of bars; `high` is what a full bar stands for at least, `ahead` shows what is still to come, `since` is where it begins."""
     done = max(state.tick, state.steps, 0)
     upto = found.columns if ahead or done >= found.ticks else found.column(done)
     values = _values(past, found)[:upto]
     low, high = min((*values, 0.0)), max((*values, high, 1.0))
     bars = look.signs.bars
     text = "".join(bars[1 + round((value - low) / (high - low) * (len(bars) - 2))] for value in values)
-    return _past_and_future(text, look.plot, found, state, look, ahead)
+    begins = found.column(since) if since else 0
+    return _past_and_future(" " * min(begins, len(text)) + text[begins:], look.plot, found, state, look, ahead)
 
 
 def _past_and_future(text: str, style: Style, found: Track, state: ViewState, look: Look, ahead: bool) -> list[Run]:

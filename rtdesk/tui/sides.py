@@ -163,7 +163,9 @@ def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
         at = newest if recorded else side.state
         label = f"{look.signs.play if side.view.chosen else ' '}{side_name(side, number, LABEL - 1):<{LABEL}}"
         figure: Run = (f"  {side.state.score:g}", look.bright)
-        scores, acted = score_runs(past, found, look, at, ahead=recorded, high=top), acted_runs(past, found, look, at, ahead=recorded, marked=recorded)
+        parent = side.state.header.parent if side.state.header is not None else None
+        since = parent.tick if parent is not None else 0
+        scores, acted = score_runs(past, found, look, at, ahead=recorded, high=top, since=since), acted_runs(past, found, look, at, ahead=recorded, marked=recorded)
         # With one row a side: a race while it is run, what there is to go to in a recording.
         first = acted if recorded and layout.history < 3 else scores
         lines.append(finish(((label, look.bright if side.view.chosen else look.dim), *first, figure), rect.width, look))

@@ -131,3 +131,16 @@ def test_the_meter_is_of_the_chosen_run_unless_that_is_over() -> None:
     there = side(1, 9, 0.5)
     chosen = Side(there.state, msgspec.structs.replace(there.view, chosen=True))
     assert "4,096 of 8,192" in plain(sides_scene([late, chosen], make_look("dark"), layout)["meter"][2])
+
+
+def test_a_fork_has_no_score_before_its_first_tick() -> None:
+    state, view = side(0, 12, 0.9)
+    state.header = msgspec.structs.replace(state.header, parent=ev.Parent(file="x", tick=10))
+    past = Overview(acted=" " * 10 + "r" * 18, marks="", scores=((10, 4.0, 4.0), (20, 6.0, 6.0)), ticks=28)
+    fork = Side(state, View(status=Status(mode="replay"), overview=past, board=view.board, spec=view.spec))
+    look = make_look("dark")
+    rows = [plain(row) for row in sides_scene([fork, fork], look, arrange_sides(120, 36, [(8, 8)] * 2))["meter"]]
+    row = next(row for row in rows if row.startswith(" agile from 10"))
+    bars = row[15 : 15 + 28 * 3]
+    assert bars[:30].strip() == ""
+    assert set(bars[30:36]) <= set(look.signs.bars) - {" "}
