@@ -12,6 +12,7 @@ from replays import events as ev
 from workers.conductor import Conductor, Want
 from workers.config import plan_episode
 from workers.episode import cast_of, make_game, make_header
+from workers.live.game import moved_ns
 from workers.pace import Tempo
 from workers.rings import ListRing
 from workers.wire import Command, Emitter, drain, split
@@ -103,3 +104,13 @@ def test_single_steps_keep_the_sides_in_step() -> None:
 
     assert played(0.0) == pytest.approx([0.5, 1.0, 2.5, 3.75, 5.5, 6.0, 6.5])
     assert played(0.05) == pytest.approx(played(0.0))
+
+
+def test_sides_that_stood_still_and_wake_one_after_the_other_keep_the_same_deadlines() -> None:
+    tick, deadline = S // 2, 20 * S
+    # A lid was shut for a minute; one process runs again 40 ms before the other.
+    first, second = (deadline + moved_ns(late, tick, together=True) + tick for late in (60 * S + 210_000_000, 60 * S + 250_000_000))
+    assert first == second
+    assert first - deadline - 60 * S >= 210_000_000 + tick, "the tick after it is a whole one"
+    assert moved_ns(2 * S, tick, together=True) == 0, "lateness like any other"
+    assert moved_ns(3 * S + 1, tick, together=False) == 3 * S + 1

@@ -16,7 +16,7 @@ from workers.pace import Tempo
 from workers.rings import Frame
 from workers.wire import START, Close, Command, Death, Emitter, GoAhead, Ready, Stand, drain, read_control
 
-__all__ = ["main", "rate_of"]
+__all__ = ["main", "moved_ns", "rate_of"]
 
 READY_S = 10.0
 """Real seconds the next tick waits for a child that is being restarted."""
@@ -43,6 +43,16 @@ def rate_of(config: Config) -> float:
     if config.tpot_s is not None:
         return 1 / config.tpot_s
     return math.inf if config.tick_rate is None else config.tick_rate * (config.tick_budget_tokens or 1)
+
+
+def moved_ns(late_ns: int, tick_ns: int, *, together: bool) -> int:
+    """By how much deadlines move in wall time when one was met `late_ns` late; 0 where that is lateness like any other.
+
+    The sides of a match, `together`, wake one after the other: they move by whole ticks, so that their deadlines stay the same instants.
+    """
+    if late_ns <= max(LID_S * 1e9, 2 * tick_ns):
+        return 0
+    return -(-late_ns // tick_ns) * tick_ns if together else late_ns
 
 
 class Driver:
@@ -184,13 +194,9 @@ class Driver:
     def _check_lid(self, conductor: Conductor, late_ns: int) -> None:
         """A machine that slept is not made to hurry: the ticks to come move, and the log says so."""
         assert self._config.tick_budget_s is not None
-        if late_ns <= max(LID_S, 2 * self._config.tick_budget_s) * 1e9:
-            return
-        if self._child.together:
-            # In whole ticks: the sides wake one after the other, and their deadlines are to stay the same instants.
-            tick_ns = round(self._config.tick_budget_s * 1e9)
-            late_ns = -(-late_ns // tick_ns) * tick_ns
-        conductor.stood_still("stood still", late_ns)
+        moved = moved_ns(late_ns, round(self._config.tick_budget_s * 1e9), together=self._child.together)
+        if moved:
+            conductor.stood_still("stood still", moved)
 
     def _hold_for_recorder(self, conductor: Conductor) -> None:
         """In token time the game does not run away from its recorder; nor does it wait for one for ever."""
