@@ -27,7 +27,7 @@ from games.base import GameError
 from replays import events as ev
 from workers.config import Config
 from workers.errors import ConfigError, WorkerError
-from workers.rings import Doorbell, RingReader, RingWriter, Wiring, wait_any
+from workers.rings import Doorbell, RingReader, RingWriter, Waiter, Wiring
 from workers.wire import Emitter, Ready
 
 __all__ = ["DONE", "HELD_BACK", "TOLD", "WRITE_FAILED", "Child", "Orders", "Pipe", "follow_parent", "hush_terminal", "main"]
@@ -110,6 +110,7 @@ class Child:
         self._writer: RingWriter | None = None
         self._orders: RingReader | None = None
         self._nudge = Doorbell.create()
+        self._waiters: dict[tuple[RingReader, ...], Waiter] = {}
         self._jitter = orders.jitter
         self._shake = random.Random(f"{orders.role}/{time.monotonic_ns()}")
 
@@ -159,9 +160,16 @@ class Child:
         self.beat()
         if self._jitter:
             time.sleep(self._shake.random() * self._jitter)
-        if timeout > 0 and not self.leaving and self._nudge.read_fd in wait_any(readers, min(timeout, NAP_S), events_only, [self._nudge.read_fd]):
+        if timeout > 0 and not self.leaving and self._nudge.read_fd in self._waiter(readers).wait(min(timeout, NAP_S), events_only):
             self._nudge.drain()
         return not self.leaving
+
+    def _waiter(self, readers: Sequence[RingReader]) -> Waiter:
+        key = tuple(readers)
+        waiter = self._waiters.get(key)
+        if waiter is None:
+            waiter = self._waiters[key] = Waiter(key, [self._nudge.read_fd])
+        return waiter
 
 
 def main(wiring: Wiring, pipe: Pipe, orders: Orders, queue: Any) -> None:

@@ -30,7 +30,7 @@ from workers.rings.memory import ListReader, ListRing, ListWriter
 from workers.rings.reader import RingReader
 from workers.rings.ring import Ring, Switchboard
 from workers.rings.segment import Segment
-from workers.rings.wait import wait_any
+from workers.rings.wait import Waiter, wait_any
 from workers.rings.wiring import RingHandle, Wiring
 from workers.rings.writer import RingWriter
 
@@ -55,6 +55,7 @@ __all__ = [
     "RingWriter",
     "Segment",
     "Switchboard",
+    "Waiter",
     "Wiring",
     "capacity_for",
     "pack_chunk",
