@@ -217,10 +217,12 @@ def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int,
 
 
 def event_rows(state: ViewState, look: Look, width: int, height: int) -> list[Row]:
-    """Return the newest notes, oldest first, each in its voice's colour."""
+    """Return the newest notes, oldest first, each in its voice's colour; where there is none, that."""
     shown: list[Note] = state.notes[-height:]
     rows = []
     for note in shown:
         style = look.voice[note.voice] if note.voice else look.text
         rows.append(finish(((f"{note.tick:>5}  ", look.dim), (note.text, style)), width, look))
+    if not shown and height > 0:
+        rows.append(finish((("       nothing yet", look.dim),), width, look))
     return rows

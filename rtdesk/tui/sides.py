@@ -18,7 +18,7 @@ from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
 from rtdesk.tui.looks import Look
 from rtdesk.tui.meter import meter_rows
 from rtdesk.tui.pair import name_of, playing
-from rtdesk.tui.panes import answer_row, planner_head, planner_pins, tail_rows
+from rtdesk.tui.panes import answer_row, planner_head, planner_pins, tail_rows, waited
 from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.scene import decided_row, draw_game, fact_rows, foot, head
 from rtdesk.tui.timeline import on_timeline, ruler_row
@@ -135,7 +135,7 @@ def _above(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -
     rows += facts[: 2 if room < 9 else 3]
     room = rect.height - len(rows)
     if header is not None and "planner" in header.backends and room >= 2:
-        rows.append(planner_head(state, look, width))
+        rows.append(planner_head(state, look, width, waits="planner" in waited(state, view)))
         rows += planner_pins(state, look, width)[: 1 if room < 5 else 2]
     if header is not None and "reactor" in header.backends and rect.height - len(rows) >= 1:
         rows.append(answer_row(state, look, width))
