@@ -51,10 +51,14 @@ def keep_taught(game: str) -> None:
 
 
 def default_recording(game: str, load: str, seed: int, agent: str) -> str:
-    """Return a path for a new recording, its folder made. Raises OSError if that cannot be."""
+    """Return a path for a new recording, its folder made. Raises OSError if that cannot be.
+
+    Time and process are in its name: runs that start in the same second have not made their files yet when the next one looks.
+    """
     folder = replay_folder()
     folder.mkdir(parents=True, exist_ok=True)
-    name = f"{game}-{load}-s{seed}-{agent}-{time.strftime('%Y%m%d-%H%M%S')}"
+    # The end of a long name, which may be a path, says more than its beginning.
+    name = f"{game}-{load}-s{seed}-{agent[-80:]}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
     name = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name)
     path = folder / f"{name}.rtr"
     count = 1

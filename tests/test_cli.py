@@ -14,6 +14,7 @@ import pytest
 
 from replays import events as ev
 from replays.reader import open_replay
+from rtdesk import paths
 from workers.simulator import simulate
 
 
@@ -213,3 +214,16 @@ def test_doctor_and_games_name_what_there_is(capsys: pytest.CaptureFixture[str])
     code, out, _ = in_process("games", capsys=capsys)
     assert code == 0
     assert out.split()[0] == "freeway"
+
+
+def test_recordings_of_runs_that_begin_in_one_second_have_names_of_their_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr(paths.time, "strftime", lambda form: "20260102-030405")
+    names = set()
+    for pid in (11, 12, 13):
+        monkeypatch.setattr(paths.os, "getpid", lambda pid=pid: pid)
+        names.add(os.path.basename(paths.default_recording("snake", "hard", 0, "agile")))
+    assert names == {f"snake-hard-s0-agile-20260102-030405-{pid}.rtr" for pid in (11, 12, 13)}
+    longest = paths.default_recording("snake", "hard", 0, "./" + "long/" * 100 + "agent.py")
+    assert longest.endswith("agent.py-20260102-030405-13.rtr")
+    Path(longest).touch()
