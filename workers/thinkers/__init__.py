@@ -14,7 +14,10 @@ Rules they keep, each held by a test:
 
 from __future__ import annotations
 
+__all__ = ["STRATEGIES", "Step"]
+
 STRATEGIES = ("understand", "plan", "execute", "explore", "check", "summarize", "conclude")
 """The seven kinds of step, in the order of their ids on the wire. Source: arXiv 2606.03965."""
 
-__all__ = ["STRATEGIES"]
+Step = tuple[str, str]
+"""(strategy, text)."""

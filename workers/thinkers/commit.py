@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-__all__ = ["sentences", "spoken"]
+from workers.thinkers import Step
 
-Step = tuple[str, str]
+__all__ = ["Step", "sentences", "spoken"]
 
 
 def sentences(thoughts: Iterator[Step], said: str) -> int:

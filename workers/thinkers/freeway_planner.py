@@ -19,12 +19,12 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 from games.freeway import GOAL, lane_after
+from workers.thinkers import Step
 from workers.thinkers.freeway_search import Place, Road, Search, moves, places_of
+from workers.thinkers.steps import Mind, think
 from workers.tokens import count_tokens
 
 __all__ = ["plan"]
-
-Step = tuple[str, str]
 
 TOKENS = {"easy": 11_000, "medium": 17_000, "hard": 18_000}
 """Tokens after which no further question is asked. Dense traffic has more places beside the line that are worth one."""
@@ -49,16 +49,10 @@ def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str =
     there is something to check, sum up or try; any other wish, and None, lets the thinking go its own way. `memory` is the planner's
     own last conclusion, or empty: if I stand where it says, its line is walked before anything is searched.
     """
-    mind = _Mind(view, load=load, max_ticks=max_ticks, memory=memory)
-    wish: str | None = None
-    while True:
-        step = mind.next(wish)
-        if step is None:
-            return
-        wish = yield step
+    yield from think(_Mind(view, load=load, max_ticks=max_ticks, memory=memory))
 
 
-class _Mind:
+class _Mind(Mind):
     """One plan in the making."""
 
     def __init__(self, view: dict[str, Any], *, load: str, max_ticks: int, memory: str) -> None:
@@ -79,28 +73,16 @@ class _Mind:
         """Contingency sentences by the place they are for."""
         self.asked: set[Place] = set()
         self.checked = self.summed = ""
-        self._way = self._freely()
-        self._side: Iterator[Step] = iter(())
-        self._end: Iterator[Step] | None = None
+        super().__init__()
 
     def next(self, wish: str | None) -> Step | None:
-        """Return the next step, or None when all is said."""
-        if self._end is None and wish == "conclude":
-            self._end = self._conclude()
-        if self._end is not None:
-            return next(self._end, None)
-        step = next(self._side, None)
-        if step is None:
-            self._side = self._wished(wish)
-            step = next(self._side, None) or next(self._way, None)
+        """Return the next step, counted: how long it thinks depends on what it has spent."""
+        step = super().next(wish)
         if step is not None:
             self.spent += count_tokens(step[1])
-            return step
-        self._end = self._conclude()
-        return next(self._end, None)
+        return step
 
     def _wished(self, wish: str | None) -> Iterator[Step]:
-        """Return the steps of a kind that was wished for, if there is something to do them on."""
         if self.line and wish == "check":
             return self._check()
         if self.line and wish == "summarize":
@@ -108,7 +90,6 @@ class _Mind:
         return self._ask_one() if wish == "explore" else iter(())
 
     def _freely(self) -> Iterator[Step]:
-        """What the thinking is when nobody steers it."""
         yield from self._understand()
         yield "plan", _APPROACH
         yield from self._recall()

@@ -14,13 +14,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from games.freeway import GOAL, car_after, lane_after
-from workers.thinkers.commit import sentences, spoken
+from workers.thinkers.commit import Step, sentences, spoken
 from workers.thinkers.guidance import Line, Notes, read_notes
 from workers.tokens import count_tokens
 
 __all__ = ["commit", "react"]
-
-Step = tuple[str, str]
 
 ENOUGH = 1650
 """Tokens after which no further step of a plan line is checked; the rest of the text is at most 350."""

@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 from games.overcooked import advance, faced
 from games.overcooked.kitchen import FLOOR, STEP, Cell
+from workers.thinkers.commit import Step
 from workers.thinkers.guidance import Line, Notes
 from workers.thinkers.overcooked_glance import Glance, at, hands
 from workers.tokens import count_tokens
 
 __all__ = ["Advice"]
-
-Step = tuple[str, str]
 
 LATE = 8
 """Turns by which I may be ahead of a line or behind it."""

@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from games.overcooked import faced, soup_in
 from games.overcooked.kitchen import FLOOR, STEP, Cell
+from workers.thinkers.commit import Step
 
 __all__ = ["Glance", "at", "hands"]
-
-Step = tuple[str, str]
 
 MOVES = 3
 """Moves looked ahead, the I included."""

@@ -21,11 +21,11 @@ from typing import Any
 
 from games.overcooked import advance
 from games.overcooked.kitchen import FLOOR, STEP, Cell
+from workers.thinkers import Step
 from workers.thinkers.overcooked_search import DISCOUNT, Node, Tree
+from workers.thinkers.steps import Mind, think
 
 __all__ = ["plan"]
-
-Step = tuple[str, str]
 
 ERRANDS = 5
 """Errands in a chain."""
@@ -60,16 +60,10 @@ def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str =
     there is something to check, sum up or try; any other wish, and None, lets the thinking go its own way. `memory` is the planner's
     own last conclusion, or empty: the errand it began with is kept to unless something clearly better is found.
     """
-    mind = _Mind(view, load=load, max_ticks=max_ticks, memory=memory)
-    wish: str | None = None
-    while True:
-        step = mind.next(wish)
-        if step is None:
-            return
-        wish = yield step
+    yield from think(_Mind(view, load=load, max_ticks=max_ticks, memory=memory))
 
 
-class _Mind:
+class _Mind(Mind):
     """One plan in the making."""
 
     def __init__(self, view: dict[str, Any], *, load: str, max_ticks: int, memory: str) -> None:
@@ -95,28 +89,13 @@ class _Mind:
         self.checked = self.summed = self.tried = ""
         found = _GOAL.findall(memory)
         self.kept_to = found[-1].rstrip(".").split(", then ")[0] if found else ""
-        self._way = self._freely()
-        self._side: Iterator[Step] | None = None
-        self._end: Iterator[Step] | None = None
+        super().__init__()
 
-    def next(self, wish: str | None) -> Step | None:
-        """Return the next step, or None when all is said."""
-        if self._end is None and wish == "conclude":
-            self._end = self._conclude()
-        if self._end is not None:
-            return next(self._end, None)
-        if self._side is None and self.best is not None and wish in ("check", "summarize", "explore"):
-            self._side = {"check": self._check, "summarize": self._summarize, "explore": self._explore}[wish]()
-        for source in (self._side, self._way):
-            step = next(source, None) if source is not None else None
-            if step is not None:
-                return step
-            self._side = None
-        self._end = self._conclude()
-        return next(self._end, None)
+    def _wished(self, wish: str | None) -> Iterator[Step]:
+        kinds = {"check": self._check, "summarize": self._summarize, "explore": self._explore}
+        return kinds[wish]() if self.best is not None and wish in kinds else iter(())
 
     def _freely(self) -> Iterator[Step]:
-        """What the thinking is when nobody steers it."""
         yield from self._understand()
         yield "plan", _APPROACH
         yield from self._sweeps()

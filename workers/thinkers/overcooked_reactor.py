@@ -12,15 +12,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from workers.thinkers.commit import spoken
+from workers.thinkers.commit import Step, spoken
 from workers.thinkers.guidance import read_notes
 from workers.thinkers.overcooked_advice import Advice
 from workers.thinkers.overcooked_glance import Glance
 from workers.tokens import count_tokens
 
 __all__ = ["commit", "react"]
-
-Step = tuple[str, str]
 
 LONGEST = 1750
 """Tokens after which no further move of a plan line is walked; the rest of the text is at most 200."""

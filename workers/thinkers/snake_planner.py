@@ -20,12 +20,12 @@ from collections.abc import Generator, Iterator
 from itertools import pairwise
 from typing import Any
 
+from workers.thinkers import Step
 from workers.thinkers.snake_search import LETTERS, Node, Tree, lost
 from workers.thinkers.snake_words import look, spelled, turns, worth
+from workers.thinkers.steps import Mind, think
 
 __all__ = ["plan"]
-
-Step = tuple[str, str]
 
 DEPTH = 16
 """Turns a line is searched ahead."""
@@ -62,16 +62,10 @@ def plan(view: dict[str, Any], *, load: str, max_ticks: int = 100, memory: str =
     there is something to check, sum up or try; any other wish, and None, lets the thinking go its own way. `memory` is the planner's
     own last conclusion, or empty: if the snake is where it says, its line is searched first.
     """
-    mind = _Mind(view, load=load, max_ticks=max_ticks, memory=memory)
-    wish: str | None = None
-    while True:
-        step = mind.next(wish)
-        if step is None:
-            return
-        wish = yield step
+    yield from think(_Mind(view, load=load, max_ticks=max_ticks, memory=memory))
 
 
-class _Mind:
+class _Mind(Mind):
     """One plan in the making."""
 
     def __init__(self, view: dict[str, Any], *, load: str, max_ticks: int, memory: str) -> None:
@@ -93,33 +87,19 @@ class _Mind:
         self.warnings: list[str] = []
         self.checked = ""
         self.summed = self.explored = 0
-        self._course = self._freely()
-        self._side: Iterator[Step] | None = None
-        self._end: Iterator[Step] | None = None
+        super().__init__()
 
-    def next(self, wish: str | None) -> Step | None:
-        """Return the next step, or None when all is said."""
-        if self._end is None and wish == "conclude":
-            self._end = self._conclude()
-        if self._end is not None:
-            return next(self._end, None)
-        if self._side is None and self.line:
+    def _wished(self, wish: str | None) -> Iterator[Step]:
+        if self.line:
             if wish == "check":
-                self._side = self._check()
-            elif wish == "summarize" and self.looks >= self.summed + SUMMARY_EVERY // 4:
-                self._side = self._summarize()
-            elif wish == "explore" and self.explored + INSTEAD <= self.looks < self.most:
-                self._side = self._explore()
-        for source in (self._side, self._course):
-            step = next(source, None) if source is not None else None
-            if step is not None:
-                return step
-            self._side = None
-        self._end = self._conclude()
-        return next(self._end, None)
+                return self._check()
+            if wish == "summarize" and self.looks >= self.summed + SUMMARY_EVERY // 4:
+                return self._summarize()
+            if wish == "explore" and self.explored + INSTEAD <= self.looks < self.most:
+                return self._explore()
+        return iter(())
 
     def _freely(self) -> Iterator[Step]:
-        """What the thinking is when nobody steers it."""
         yield from self._understand()
         yield from self._survey()
         ends = self.turn + DEPTH >= self.tree.end

@@ -14,13 +14,11 @@ from itertools import islice
 from typing import Any
 
 from games.snake import STEP, advance, moves
-from workers.thinkers.commit import sentences, spoken
+from workers.thinkers.commit import Step, sentences, spoken
 from workers.thinkers.guidance import Line, Notes, read_notes
 from workers.tokens import count_tokens
 
 __all__ = ["commit", "react"]
-
-Step = tuple[str, str]
 
 ENOUGH = 1700
 """Tokens after which no further move of a plan line is walked; the rest of the text is at most 250."""

@@ -18,6 +18,8 @@ __all__ = ["FAR", "LETTERS", "Foods", "Node", "Tree", "longest", "lost"]
 
 LETTERS = "LRUD"
 _BACK = (1, 0, 3, 2)
+_WAYS = tuple(tuple((way, letter) for way, letter in enumerate(LETTERS) if way != back) for back in _BACK)
+"""By heading, the ways that do not lead back."""
 
 # What a position is worth, in hundredths of an apple. Found on seeds 0-23 of the three loads: each weight may be halved or doubled
 # and costs less than one apple an episode.
@@ -126,7 +128,9 @@ class Tree:
             free = self.floor & ~node.mask | 1 << tail
             reach = (bit << 1 | bit >> 1 | bit << size | bit >> size) & free
         while True:
-            wider = (reach | reach << 1 | reach >> 1 | reach << size | reach >> size) & free
+            # A step along the row and then one along the column: a third fewer turns than with all four at once.
+            row = (reach | reach << 1 | reach >> 1) & free
+            wider = (row | row << size | row >> size) & free
             if wider == reach:
                 break
             reach = wider
@@ -160,19 +164,16 @@ class Tree:
         with one that was reached before on another line.
         """
         body, mask, path, seen = node.body, node.mask, node.path, self._seen
-        depth, back = len(path), _BACK[node.heading]
+        depth, shift, floor = len(path), self.shift, self.floor
         head, tail = body[0], body[-1]
         turn = node.turn + 1
         found: list[tuple[str, str, Node | None]] = []
         children: list[Node] = []
         self.expanded += 1
-        for way in range(4):
-            if way == back:
-                continue
-            cell = head + self.shift[way]
+        for way, letter in _WAYS[node.heading]:
+            cell = head + shift[way]
             bit = 1 << cell
-            letter = LETTERS[way]
-            if not self.floor & bit:
+            if not floor & bit:
                 found.append((letter, "obstacle" if self.obstacles & bit else "wall", None))
                 continue
             foods = node.foods
@@ -190,7 +191,8 @@ class Tree:
                     foods = _aged(foods, turn)
                     break
             after = (cell, *body) if eats else (cell, *body[:-1])
-            known = seen.get((after, foods))
+            place = after, foods
+            known = seen.get(place)
             if known is not None:
                 found.append((letter, "known", known))
                 if not known.dead:
@@ -201,7 +203,7 @@ class Tree:
                 child = Node(turn, way, after, mask | bit, foods, parent=node, path=path + letter, eaten=node.eaten + 1, gain=node.gain + _APPLE[depth])
             else:
                 child = Node(turn, way, after, mask & ~(1 << tail) | bit, foods, parent=node, path=path + letter, eaten=node.eaten, gain=node.gain)
-            seen[after, foods] = child
+            seen[place] = child
             self.appraise(child)
             if not child.room and turn < self.end:
                 child.dead = True
