@@ -80,7 +80,7 @@ class Actions:
             return self._card == ("rules" if action == "begin" else "result")
         if self._card == "find":
             return action in ("find", "leave")
-        if self._card and self._people and action == "step":
+        if self._covered and self._people and action in ("step", "move"):
             return False
         return not (self._card and action in ("move", "digit", "jump"))
 

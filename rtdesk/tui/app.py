@@ -153,7 +153,7 @@ class DeskApp(Actions, App[None]):
         keys = [*bindings(self._human, self._people), ABANDON]
         self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
         hands = {key: f"{letter}/{hand}" if hand else letter for keys, letter, hand in hand_keys(self._human, self._people) for key in keys.split(",")}
-        self._at_once = AtOnce(hands, playing=lambda: not self._card and len(self.screen_stack) == 1, press=self._press_early)
+        self._at_once = AtOnce(hands, playing=lambda: not (self._covered or self._card) and len(self.screen_stack) == 1, press=self._press_early)
 
     @property
     def _first(self) -> Run:
@@ -215,6 +215,7 @@ class DeskApp(Actions, App[None]):
 
     def _resized(self) -> None:
         if self._parts:
+            self.cover()
             self.draw(force=True)
 
     def arrangement(self, size: Size | None = None) -> Layout:
@@ -477,8 +478,10 @@ class DeskApp(Actions, App[None]):
         self._lay_out()
 
     def cover(self) -> None:
-        """A card or a dialog has opened or closed. A person's game waits behind either, before its start as well, and then goes on."""
-        covered = bool(self._card) or len(self.screen_stack) > 1
+        """A card or a dialog has opened or closed, or the screen has another size. A person's game waits, before its start as well, while its
+        board is behind something or there is no room for it, and then goes on.
+        """
+        covered = bool(self._card) or len(self.screen_stack) > 1 or self.arrangement().small
         was, self._covered = self._covered, covered
         if covered:
             self._hold_game()

@@ -29,7 +29,7 @@ from rtdesk.tui.views import View
 
 __all__ = ["PART", "decided_row", "draw_game", "fact_rows", "foot", "head", "overlay", "scene"]
 
-_VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "policy": "planner", "human": "person", "default": "default"}
+_VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "human": "person", "default": "default"}
 _SOURCE = {"forced": "reactor, forced", "human": "you", "plan": "plan", "program": "program"}
 
 
@@ -47,7 +47,7 @@ def head(state: ViewState, view: View, look: Look, layout: Layout, *, who: str =
     """Return the head: brand, what runs, which tick, how it runs; below the minimum size a polite line alone. `who` plays, if it is no one agent."""
     rect = layout.parts["head"]
     if layout.small:
-        return _exact(_too_small(look, layout), rect, look)
+        return _exact(_too_small(view, look, layout), rect, look)
     if rect.height == 0:
         return []
     right = _running(state, view, look, rect.width)
@@ -111,10 +111,12 @@ def _rate(rate: float, budget: int | None) -> str:
     return f"{rate * budget:,.0f} tok/s"
 
 
-def _too_small(look: Look, layout: Layout) -> list[Row]:
+def _too_small(view: View, look: Look, layout: Layout) -> list[Row]:
     width = layout.width
+    goes = "waits" if view.status.people else "goes on"
     need, have = f"{MINIMUM[0]}x{MINIMUM[1]}", f"{layout.width}x{layout.height}"
-    text = next((one for one in (f"rtdesk needs {need} cells, this terminal has {have}; the game goes on", f"needs {need}, has {have}", need) if len(one) <= width), need)
+    tries = (f"rtdesk needs {need} cells, this terminal has {have}; the game {goes}", f"needs {need}, has {have}; the game {goes}", f"needs {need}, has {have}", need)
+    text = next((one for one in tries if len(one) <= width), need)
     return [blank(width, look)] * ((layout.height - 1) // 2) + [finish((((" " * ((width - len(text)) // 2)) + text, look.text),), width, look)]
 
 

@@ -456,3 +456,21 @@ def test_behind_a_card_the_pause_key_says_how_it_goes_on() -> None:
         assert source.asked == [("pause", ""), ("pause", "")]
 
     drive([source], script)
+
+
+def test_a_game_whose_board_has_no_room_waits_for_a_larger_terminal() -> None:
+    source = Fake(EVENTS[:30], human=SNAKE, people=1)
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        await pilot.resize_terminal(58, 18)
+        await pilot.pause()
+        await pilot.press("up")
+        assert "needs 60x20, has 58x18; the game waits" in step(app)
+        assert source.asked == [("pause", "")]
+        await pilot.resize_terminal(80, 24)
+        await pilot.pause()
+        assert source.asked == [("pause", ""), ("pause", "")]
+        await pilot.press("up")
+        assert source.asked[-1] == ("key", "U")
+
+    drive([source], script)
