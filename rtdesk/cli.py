@@ -462,7 +462,7 @@ def _words(text: str | None) -> tuple[str, ...] | None:
 @click.option("--samples", type=int, default=1, show_default=True, help="Episodes of each seed, for models; each sample with a request seed of its own.")
 @click.option("-o", "--output", required=True, metavar="DIR", help="Folder of results. One that is there is gone on with: what is missing is played.")
 @click.option("--jobs", type=int, metavar="N", help="Episodes at a time.  [default: the cores there are]")
-@click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Of them at most N that ask a model, two streams each.  [default: 4]")
+@click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Of them at most N that ask a model, two streams each.  [default: 4; 1 for a model in a file]")
 @click.option("--time-limit", metavar="10min", help="Local engine: an episode that takes longer has failed.")
 @click.option("--engine", default="local", show_default=True, metavar="local|dask[=ADDRESS]", help="Processes on this machine; or dask (extra cluster), its own on 127.0.0.1 or the scheduler at ADDRESS.")
 @_of_grid

@@ -201,7 +201,8 @@ def children_in(folder: Path) -> list[str]:
     return out
 
 
-def test_ctrl_c_leaves_a_folder_to_go_on_with_and_exits_with_130(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_ctrl_c_leaves_a_folder_to_go_on_with_and_exits_with_130(number: int, code: int, folder: Path) -> None:
     arguments = ["--games", "snake", "--agents", "agile", "--seeds", "0-9", "--jobs", "1", "-o", "out"]
     process = subprocess.Popen(
         [sys.executable, "-m", "rtdesk", "bench", *arguments, "--json"],
@@ -214,9 +215,9 @@ def test_ctrl_c_leaves_a_folder_to_go_on_with_and_exits_with_130(folder: Path, c
     path = folder / "out" / "results.jsonl"
     wait_for(lambda: path.exists() and path.read_bytes().count(b"\n") >= 1)
     # As a terminal does it: to everybody at once.
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, number)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == code
     counts = json.loads(out)["episodes"]
     assert counts["ok"] == len(rows_of(folder / "out"))
     assert counts["failed"] == 0

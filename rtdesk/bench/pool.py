@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Protocol
 
@@ -23,6 +24,8 @@ from workers.live.parts import Part
 __all__ = ["Engine", "LocalEngine"]
 
 ENDS_S = 2.0
+AGAIN = 3
+"""How often a place is filled anew because a process died before it had taken its episode; more often is a machine in trouble."""
 
 
 class Engine(Protocol):
@@ -56,6 +59,8 @@ class _Worker:
         self.part = Part(f"bench-{number}")
         self.job: Job | None = None
         self.began = 0.0
+        self._taken = False
+        self._again = AGAIN
         self._folder = folder
         self._line: Connection | None = None
 
@@ -67,13 +72,10 @@ class _Worker:
     def start(self, job: Job) -> None:
         if not self.part.alive:
             self._begin()
-        self.job, self.began = job, time.monotonic()
+        self.job, self.began, self._taken = job, time.monotonic(), False
         self.part.last_line = ""
-        try:
-            self.line.send(job)
-        except OSError:
-            # It died while it had nothing to do.
-            self._begin()
+        # If it has died while it had nothing to do, that shows when it takes the job, or does not.
+        with suppress(OSError):
             self.line.send(job)
 
     def _begin(self) -> None:
@@ -100,13 +102,18 @@ class _Worker:
         self.part.read()
         row: Row | None = None
         try:
-            if self.line.poll():
+            while row is None and self.line.poll():
                 row = self.line.recv()
+                self._taken = True
         except (EOFError, OSError):
             if self.part.process is not None:
                 self.part.process.join(ENDS_S)
         if row is None and not self.part.alive:
             self.part.read()
+            if not self._taken and self._again:
+                self._again -= 1
+                self.start(job)
+                return None
             row = failed(job.row, self.part.obituary(), meas={"wall_s": round(time.monotonic() - self.began, 3)})
         if row is not None:
             self.job = None
@@ -157,10 +164,13 @@ def _main(line: Connection, pipe: Pipe, orders: _Orders, queue: Any) -> None:
     """Entry point of a process: play what comes until nothing more does."""
     hush_terminal(pipe)
     follow_parent(orders.desk, kernel_watch=orders.kernel_watch)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # Whoever ends a bench ends all of its processes, often with one signal to everybody; the bench itself decides what is lost.
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     while True:
         try:
             job = line.recv()
         except (EOFError, OSError):
             return
+        # From here on it is the episode that is to blame.
+        line.send(None)
         line.send(play(job, orders.folder))

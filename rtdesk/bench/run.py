@@ -25,13 +25,13 @@ from rtdesk.live import Signals
 from workers import backends
 from workers.errors import ConfigError
 
-__all__ = ["Prices", "Settings", "bench", "cost_of", "drive", "token_totals"]
+__all__ = ["Prices", "Settings", "bench", "cost_of", "drive", "money", "token_totals"]
 
 LOOK_S = 0.25
 MODEL_EPISODES = 4
-"""Episodes at a time that ask a model, unless told otherwise: two streams each."""
+"""Episodes at a time that ask a model, unless told otherwise: two streams each; a model in a file has slots for one episode."""
 PLAIN_S = 10.0
-"""Between two lines of progress where nobody watches."""
+"""Between two lines of progress where nobody watches; more as time goes by."""
 
 Prices = dict[str, tuple[float, float]]
 """Of a million tokens by role: read, written."""
@@ -80,7 +80,9 @@ def drive(
                 running[model] += 1
         for job, row in engine.wait(LOOK_S):
             running[job.model] -= 1
-            done(job, row)
+            # What fails while everything is being ended has not failed.
+            if row.ok or not stopped():
+                done(job, row)
         look()
 
 
@@ -141,16 +143,17 @@ def _play(
     engine: Engine | None = None
     try:
         slots = min(settings.jobs or cores(), len(jobs))
+        models = settings.concurrency or (1 if hosts else MODEL_EPISODES)
         if any(job.model for job in jobs) and settings.jobs is None:
             # They wait for a server more than they compute.
-            slots = min(max(slots, settings.concurrency or MODEL_EPISODES), len(jobs))
+            slots = min(max(slots, models), len(jobs))
         if kind == "dask":
             from rtdesk.bench.cluster import DaskEngine
 
             engine = DaskEngine(address, slots, folder=writer.replays, asked=settings.jobs)
         else:
             engine = LocalEngine(slots, folder=str(writer.replays), limit_s=settings.limit_s)
-        drive(jobs, engine, done=done, models=settings.concurrency or MODEL_EPISODES, stopped=stopped, look=look)
+        drive(jobs, engine, done=done, models=models, stopped=stopped, look=look)
     finally:
         if engine is not None:
             engine.close()
@@ -191,7 +194,7 @@ class _Progress:
         if self._live and (fresh or now - self._at >= 1.0):
             self._at = now
             self._paint(now)
-        elif not self._live and now - self._said >= PLAIN_S and self._count < self._total:
+        elif not self._live and now - self._said >= max(PLAIN_S, (now - self._began) / 10) and self._count < self._total:
             self._said = now
             complain(self._text(now))
 
@@ -236,6 +239,11 @@ def cost_of(tokens: dict[str, dict[str, int]], prices: Prices) -> float | None:
     return round(sum((told["read"] * prices[role][0] + told["written"] * prices[role][1]) / 1e6 for role, told in tokens.items() if role in prices), 6)
 
 
+def money(cost: float) -> str:
+    """A cost to be read: two digits behind the point, more of what is little."""
+    return f"{cost:,.2f}" if cost >= 1 else f"{cost:.4f}"
+
+
 def _result(settings: Settings, cells: Sequence[Cell], told: dict[str, Row], *, jobs: int, played: dict[str, Row], wall_s: float) -> dict[str, Any]:
     groups = []
     for cell in cells:
@@ -272,7 +280,7 @@ def _say(result: dict[str, Any], settings: Settings, *, code: int | None) -> int
 
         lines = [f"{counts['ok']} of {counts['planned']} episodes in {settings.folder}, {counts['failed']} failed; rtdesk report {settings.folder} has the tables"]
         if result["cost"] is not None:
-            lines.append(f"cost at the prices given: {result['cost']:.2f}")
+            lines.append(f"cost at the prices given: {money(result['cost'])}")
         print_plain("\n".join(lines))
     if code is not None:
         raise Exit(code, f"interrupted: {counts['ok']} of {counts['planned']} episodes are in {settings.folder}; the same command goes on from there")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from rtdesk.bench.run import money
 from rtdesk.report.tables import ALL
 
 __all__ = ["lines"]
@@ -145,7 +146,7 @@ def _speed(speed: Sequence[dict[str, Any]]) -> list[str]:
 
 def _cost(found: dict[str, Any]) -> list[str]:
     told = ", ".join(f"{role} {tokens['written']:,} written{', ' + format(tokens['read'], ',') + ' read' if tokens['read'] else ''}" for role, tokens in found["totals"].items())
-    cost = "" if found["cost"] is None else f"; cost at the prices given: {found['cost']:.2f}"
+    cost = "" if found["cost"] is None else f"; cost at the prices given: {money(found['cost'])}"
     return ["", f"tokens in all: {told}{cost}"] if told else []
 
 
