@@ -281,7 +281,7 @@ def too_deep(value: Any) -> bool:
 
     Without this, what one stack could decode another, called from deeper down, could not encode again.
     """
-    level = [value]
+    level = [value] if type(value) in _NESTING else []
     for _ in range(MAX_DEPTH + 1):
         inside: list[Any] = []
         for outer in level:

@@ -327,6 +327,17 @@ def test_an_event_whose_fields_are_wrong_does_not_take_its_neighbours_along(tmp_
         assert_usable(replay)
 
 
+@pytest.mark.parametrize("arrivals", [5, "x", 1.5, True, b"x", {}, {"a": 1}, [1], [[1]], [[1, 2, 3]], [[-1, 2]], [["a", 2]], [[1, None]]])
+def test_arrivals_that_are_none_cost_that_event_alone(tmp_path: Path, arrivals: Any) -> None:
+    token = {"kind": "token", "tick": 0, "stream": "planner", "generation": 0, "channel": "content", "text": "a", "lens": [1], "meas": {"arrivals": arrivals}}
+    good = {"kind": "bookmark", "tick": 0, "note": "after"}
+    with opened(tmp_path / "a.rtr", msgpack.packb(header_map()) + tick_record(0, token, good)) as replay:
+        first, second = replay.events(0)
+        assert isinstance(first, UnknownEvent)
+        assert second == ev.Bookmark(tick=0, note="after")
+        assert_usable(replay)
+
+
 def test_fields_at_their_default_may_be_missing(tmp_path: Path) -> None:
     step = {"kind": "step", "tick": 0, "state": {}, "reward": 1, "score": 2}
     with opened(tmp_path / "a.rtr", msgpack.packb(header_map()) + tick_record(0, step)) as replay:
