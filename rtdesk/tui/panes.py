@@ -48,7 +48,7 @@ def person_pane(state: ViewState, view: View, look: Look, width: int, height: in
     header, human = state.header, view.status.human
     title = ("you both" if view.status.people > 1 else "you") if human else (header.agent if header is not None else "player")
     notes = ("the last key of a tick counts", "last key counts") if human else ("no thinker",)
-    rows = [rule(look, "person", one_line(title, 24), notes, f"{state.keys:>5,} keys" if human or state.keys else "", width)]
+    rows = [rule(look, "person" if human or state.keys else "", one_line(title, 24), notes, f"{state.keys:>5,} keys" if human or state.keys else "", width)]
     if human or state.keys:
         word = _keys_in_force(state, view, look)
         if view.status.count:

@@ -25,7 +25,7 @@ FRAME = 6
 """Rows of a card around its body."""
 CURVE = (5, 9)
 """Rows of the curve of the score: at least, at most."""
-_VOICES = (("reactor", "reactor", "rf"), ("planner", "plan", "pgo"), ("person", "you", "h"), ("default", "default", "d"))
+_VOICES = (("reactor", "reactor", "rf"), ("planner", "plan", "pg"), ("", "policy", "o"), ("person", "you", "h"), ("default", "default", "d"))
 
 
 def result_card(state: ViewState, view: View, look: Look, width: int, earlier: Sequence[float] = (), *, room: int = 0, look_back: bool = False) -> list[Row]:
@@ -109,7 +109,7 @@ def _strip(state: ViewState, look: Look, width: int) -> list[Run]:
     if not total:
         return []
     room = max(10, min(width - LABEL, STRIP - LABEL))
-    sign = {"default": "!", "planner": look.signs.lower, "person": look.signs.block, "reactor": look.signs.upper}
+    sign = {"default": "!", "": look.signs.lower, "planner": look.signs.lower, "person": look.signs.block, "reactor": look.signs.upper}
     runs: list[Run] = [(" " * LABEL, look.base)]
     seen = at = 0
     for voice, count in counts:

@@ -179,6 +179,21 @@ def test_a_planner_that_writes_programs_has_its_program_pinned_and_no_plan() -> 
     assert not any("no line yet" in row or row.startswith(" plan ") for row in (*parts["planner"], *parts["left"]))
 
 
+def test_a_baseline_borrows_nobodys_colour() -> None:
+    state, view = at(12, 0.2)
+    assert state.header is not None
+    assert state.last is not None
+    state.header = msgspec.structs.replace(state.header, agent="random", backends={})
+    state.last, state.answer = msgspec.structs.replace(state.last, source="policy"), None
+    look = make_look("dark")
+    voices = {look.value(voice) for voice in ("planner", "reactor", "person", "default")}
+    rows = scene(state, view, look, arrange(120, 36, reactor=False))
+    shown = [(text, style) for row in (rows["planner"][0], *(row for row in rows["left"] if "policy" in plain(row))) for text, style in row]
+    assert any("policy" in text for text, _ in shown)
+    for _, style in shown:
+        assert not {colour and colour.name for colour in (style.color, style.bgcolor)} & voices
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100])
 def test_a_person_reads_the_rules_whole(columns: int) -> None:
     state, view = at(0, 0.0)
