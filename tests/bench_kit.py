@@ -78,7 +78,7 @@ def write_rows(folder: Path, rows: list[Row], *, tail: bytes = b"") -> None:
     (folder / "results.jsonl").write_bytes(b"".join(map(encode_row, rows)) + tail)
 
 
-def wait_for(what: Callable[[], bool], *, seconds: float = 60.0) -> None:
+def wait_for(what: Callable[[], bool], *, seconds: float = 100.0) -> None:
     """Wait until something is so; fails after `seconds`."""
     import threading
     import time
