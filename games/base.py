@@ -43,11 +43,13 @@ class GameSpec(msgspec.Struct, frozen=True, kw_only=True):
     seeds: tuple[int, int] = (0, 2**31 - 1)
     """Smallest and largest seed, both included."""
     loads: tuple[str, ...] = LOADS
+    """Cognitive loads it has, easiest first."""
     help: tuple[str, ...] = ()
     """Lines of the help card: goal, rules, keys; at most 56 columns each."""
 
     @property
     def legal_actions(self) -> tuple[str, ...]:
+        """Letters a thinker may answer."""
         return tuple(letter for letter, _ in self.letters)
 
     def normalise(self, points: float) -> float:
@@ -135,6 +137,7 @@ class StepResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> bool:
+        """Whether the episode is over."""
         return self.terminated or self.truncated
 
 
@@ -144,7 +147,9 @@ class Entity(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     """Its own word, such as `head`, `body`, `food`, `car`, `pot`; unique per looks, so nothing depends on colour."""
     x: int
+    """Column, from 0."""
     y: int
+    """Row, from 0 at the bottom."""
     glyph: str
     """One cell wide, in any font."""
     ascii: str
@@ -165,8 +170,11 @@ class Board(msgspec.Struct, frozen=True, kw_only=True):
     """What a screen draws: back to front, so later entities lie over earlier ones. Parts off the board are clipped by the drawer."""
 
     columns: int
+    """Cells across."""
     rows: int
+    """Cells up."""
     entities: tuple[Entity, ...]
+    """What is drawn, back to front."""
     status: tuple[tuple[str, str], ...] = ()
     """(word, value) facts that do not sit on a cell, such as ("soups", "2")."""
 
@@ -270,8 +278,11 @@ class Game(Protocol):
     """The door every game goes through, ours and yours; `rtdesk check game` tests it."""
 
     spec: GameSpec
+    """The game's fixed facts."""
     load: str
+    """Cognitive load of this level."""
     seed: int
+    """Seed of this level; same seed, load and actions give the same episode."""
 
     @property
     def points(self) -> float:
@@ -279,28 +290,42 @@ class Game(Protocol):
         ...
 
     @property
-    def legal_actions(self) -> tuple[str, ...]: ...
+    def legal_actions(self) -> tuple[str, ...]:
+        """Letters a thinker may answer."""
+        ...
 
     @property
-    def default_action(self) -> str: ...
+    def default_action(self) -> str:
+        """The letter `step` is given when no answer came in time."""
+        ...
 
-    def reset(self, seed: int | None = None) -> Observation: ...
+    def reset(self, seed: int | None = None) -> Observation:
+        """Begin an episode, of another seed if one is given. Raises GameError for a seed out of range."""
+        ...
 
-    def step(self, action: str) -> StepResult: ...
+    def step(self, action: str) -> StepResult:
+        """Play one tick. Raises GameError, with nothing changed, for a letter that is no action, or when no episode runs."""
+        ...
 
     def observe(self) -> Observation:
         """The current observation, without changing anything. A game for two, whose `step` takes `partner`, takes `player` here."""
         ...
 
-    def snapshot(self) -> dict[str, Any]: ...
+    def snapshot(self) -> dict[str, Any]:
+        """The whole state as plain values, hidden parts included; sharing nothing with the game."""
+        ...
 
-    def restore(self, snapshot: dict[str, Any]) -> None: ...
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Become the game a snapshot was taken of, load and seed included. Raises GameError, with nothing changed, if it is none."""
+        ...
 
     def describe(self) -> str:
         """The rules in words, for a thinker; the same for the whole episode."""
         ...
 
-    def board(self) -> Board: ...
+    def board(self) -> Board:
+        """What a screen draws of the state as it stands."""
+        ...
 
 
 def observed(game: Game, player: int = 0) -> Observation:

@@ -28,8 +28,11 @@ class Difference(msgspec.Struct, frozen=True):
     what: str
     """observation, timing, text, action or state; or length, where one has no such tick."""
     field: str
+    """Such as `state.snake[0][1]`; empty where the whole thing is missing."""
     a: Any
+    """What the first has there."""
     b: Any
+    """And the second."""
 
     def __str__(self) -> str:
         what = f"{self.what} {self.field}".rstrip()

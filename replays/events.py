@@ -70,21 +70,27 @@ class Backend(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     exact: bool = True
     """Whether its token counts are exact."""
     deterministic: bool = True
+    """Whether the same request gives the same text."""
     params: dict[str, Scalar] = {}
+    """Request parameters; never a key."""
 
 
 class Match(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One side of a match of several files with one clock; the shared id is under the episode's `meas.match`."""
 
     side: int
+    """Which of the sides this file is, from 0."""
     of: int
+    """How many sides there are."""
 
 
 class Parent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The replay this episode was forked from, and the tick it goes on at."""
 
     file: str
+    """Its file id, from the header's `meas`."""
     tick: int
+    """The first tick of the fork."""
 
 
 class Episode(Event, frozen=True, tag="episode"):
@@ -301,12 +307,19 @@ class Totals(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     score: float
     """Normalised to [0, 1]."""
     raw_score: float
+    """Cumulative reward, as the game counts it."""
     points: float = 0.0
+    """What `score` is reckoned from; see `GameSpec.normalise`."""
     default_actions: int = 0
+    """Ticks in which the default action was applied."""
     late_actions: int = 0
+    """Those of them whose answer came after the deadline."""
     planner_tokens: int = 0
+    """Tokens the clock was charged for the planner."""
     reactor_tokens: int = 0
+    """Likewise."""
     faults: int = 0
+    """Faults, those of cause `host` apart."""
     partner_default_actions: int = 0
     """Of a partner that is no script; `default_actions` and `late_actions` are the agent's."""
     partner_late_actions: int = 0

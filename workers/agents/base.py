@@ -21,7 +21,9 @@ class Shape(msgspec.Struct, frozen=True, kw_only=True):
     """Who thinks, and how what they say is used."""
 
     planner: bool = False
+    """Whether a planner thinks across ticks."""
     reactor: bool = False
+    """Whether a reactor answers within each tick."""
     planner_answers: bool = False
     """The planner's finished text is itself read as an answer (a plan by turn)."""
     planner_programs: bool = False
@@ -56,9 +58,11 @@ class Choice(NamedTuple):
     """What the conductor knows when a tick ends."""
 
     tick: int
+    """The tick that ends."""
     letters: tuple[str, ...]
     """Legal actions."""
     default_action: str
+    """What is applied when there is nothing better."""
     answer: ev.Answer | None
     """The reactor's answer of this tick."""
     plan: ev.Answer | None
@@ -77,21 +81,32 @@ class Decision(NamedTuple):
     """What is applied, and where it came from."""
 
     letter: str
+    """The action."""
     source: str
+    """Whose word it is: reactor, forced, plan, program, policy, human, default."""
     reason: str | None = None
+    """Why it is the default action, where it is."""
     generation: int | None = None
+    """Id of the generation whose answer it is."""
 
 
 class Agent(Protocol):
     """The surface of an agent module; prompts are only needed for the roles its shape has."""
 
     SHAPE: Shape
+    """Who thinks."""
 
-    def planner_prompt(self, asked: Asked) -> list[str | ev.Part]: ...
+    def planner_prompt(self, asked: Asked) -> list[str | ev.Part]:
+        """What the planner is asked when it begins to think."""
+        ...
 
-    def reactor_prompt(self, asked: Asked) -> list[str | ev.Part]: ...
+    def reactor_prompt(self, asked: Asked) -> list[str | ev.Part]:
+        """What the reactor is asked in a tick."""
+        ...
 
-    def act(self, choice: Choice) -> Decision: ...
+    def act(self, choice: Choice) -> Decision:
+        """What is applied at the end of a tick. Asked once a tick, and never waits."""
+        ...
 
 
 def answered(choice: Choice) -> Decision:

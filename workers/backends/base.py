@@ -65,10 +65,15 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     mode: str
     """act: one action; plan: a sequence by turn; think: free thinking that ends in a plan."""
     game: str
+    """Name of the game."""
     load: str
+    """Its cognitive load."""
     tick: int
+    """The turn it is asked about."""
     max_ticks: int
+    """Ticks after which the episode ends."""
     letters: tuple[tuple[str, str], ...]
+    """(letter, word) of each action it may answer."""
     view: dict[str, Any]
     """The frozen observation as plain data; builtin thinkers read it."""
     prompt: object
@@ -88,11 +93,18 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backend(Protocol):
+    """The door every thinker goes through, ours and yours; `rtdesk check backend` tests it."""
+
     info: ev.Backend
+    """What it is, for headers, screens and tables."""
 
-    def stream(self, request: Request) -> Iterator[Item]: ...
+    def stream(self, request: Request) -> Iterator[Item]:
+        """Return a generation's items as they come; closing the iterator cancels it. Raises BackendError for what goes wrong, then or later."""
+        ...
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Let go of what is held open; again is no error."""
+        ...
 
 
 def spread(text: str, tokens: int) -> tuple[int, ...]:
