@@ -94,9 +94,12 @@ def moves(letters: tuple[str, ...], half: int | None = None) -> dict[str, str]:
 
 
 def hand_keys(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, int]]:
-    """Return (keys, letter, hand) of every move: hand 1 is the second person's half of the keyboard."""
+    """Return (keys, letter, hand) of every move, letters in both cases for those who play with caps lock on: hand 1 is the second
+    person's half of the keyboard.
+    """
     halves: tuple[int | None, ...] = (0, 1) if people > 1 else (None,)
-    return [(keys, letter, half or 0) for half in halves for letter, keys in moves(human, half).items()]
+    found = [(keys.split(","), letter, half or 0) for half in halves for letter, keys in moves(human, half).items()]
+    return [(",".join((*keys, *(key.upper() for key in keys if len(key) == 1 and key.upper() not in keys))), letter, hand) for keys, letter, hand in found]
 
 
 def bindings(human: tuple[str, ...], people: int = 1) -> list[tuple[str, str, str]]:

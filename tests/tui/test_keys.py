@@ -102,6 +102,10 @@ def test_while_a_person_plays_keys_move_and_commands_move_away() -> None:
         for key in ("up", "s", "h", "right", "w", "enter", "e", "space", "q", "m"):
             await pilot.press(key)
         assert source.asked == [("key", letter) for letter in "UDLRUIIS"]
+        source.asked.clear()
+        # With caps lock on the same keys move.
+        await pilot.press("W", "A", "J", "L", "E")
+        assert source.asked == [("key", letter) for letter in "ULDRI"]
         await pilot.press("f2", "ctrl+b")
         assert source.asked[-2:] == [("pause", ""), ("bookmark", "")]
 
