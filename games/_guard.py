@@ -15,7 +15,7 @@ import msgspec
 
 from games.base import Board, GameError, Observation, StepResult
 
-__all__ = ["guarded"]
+__all__ = ["LARGEST", "guarded"]
 
 _RETURNS: dict[str, type | None] = {
     "__init__": None,
@@ -28,6 +28,8 @@ _RETURNS: dict[str, type | None] = {
     "board": Board,
 }
 """Methods of a game and what each returns; None where that does not matter."""
+LARGEST = 200
+"""Columns and rows of a board; no terminal shows more, and drawing takes time and memory by the cell."""
 _decoder = msgspec.msgpack.Decoder(dict[str, Any])
 
 
@@ -65,10 +67,24 @@ def _wrong(value: Any, want: type) -> str | None:
         return _unwritable(value, "a snapshot")
     if isinstance(value, StepResult):
         return None if isinstance(value.observation, Observation) else f"gave the observation {value.observation!r:.60}, expected games.base.Observation"
+    if isinstance(value, Board):
+        return _undrawable(value)
     if isinstance(value, Observation):
         if not isinstance(value.text, str):
             return f"gave the text {value.text!r:.60}, expected a string"
         return _unwritable({"text": value.text}, "a text") or _unwritable(value.view, "a view")
+    return None
+
+
+def _undrawable(board: Board) -> str | None:
+    """Return why a screen could not draw `board`, or None. A struct says nothing of its parts' types when it is made."""
+    try:
+        msgspec.convert(msgspec.to_builtins(board), Board)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError) as error:
+        return f"gave a board that is none: {error}"
+    if not (1 <= board.columns <= LARGEST and 1 <= board.rows <= LARGEST and len(board.entities) <= LARGEST**2):
+        size = f"{board.columns} by {board.rows} cells and {len(board.entities)} entities"
+        return f"gave a board of {size}, expected 1 to {LARGEST} columns and rows and at most {LARGEST**2} entities"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
+from games._guard import LARGEST
 from games._subject import Subject, encoded
 from games.base import Board, Entity
 
@@ -29,6 +30,9 @@ def boards(subject: Subject) -> Found:
             board = game.board()
             if not isinstance(board, Board) or board.columns < 1 or board.rows < 1:
                 yield f"board() returns {board!r:.60}, expected a games.base.Board of at least 1 x 1", "return Board(columns=..., rows=..., entities=(...))"
+                return
+            if max(board.columns, board.rows) > LARGEST:
+                yield f"the board has {board.columns} x {board.rows} cells, expected at most {LARGEST} x {LARGEST}", "a cell is a place on the board, not a pixel"
                 return
             yield from _drawn(board)
             if not letter and game.snapshot()["rest"]["done"]:

@@ -351,6 +351,11 @@ class EmojiBoard(Meadow):
         return Board(columns=6, rows=1, entities=(Entity(kind="bee", x=0, y=0, glyph="\N{HONEYBEE}", ascii="b"),))
 
 
+class BoardOfPixels(Meadow):
+    def board(self) -> Board:
+        return Board(columns=1920, rows=1080, entities=super().board().entities)
+
+
 class BoardInPixels(Meadow):
     def board(self) -> Board:
         return Board(columns=6, rows=1, entities=(Entity(kind="bee", x=320, y=240, glyph="b", ascii="b"),))
@@ -442,6 +447,7 @@ class ForgetsTheEnd(Meadow):
         (NanPoints, "episodes", "points is nan", "points_max counts"),
         (ReturnsNothing, "results", "reset() gives None, expected a Observation", "without `return`"),
         (EmojiBoard, "board", "not one cell wide", "no emoji"),
+        (BoardOfPixels, "board", "has 1920 x 1080 cells", "not a pixel"),
         (BoardInPixels, "board", "far outside the board of 6 x 1", "are they pixels"),
         (TwinsOnTheBoard, "board", "'bee' and 'bird' look the same", "its own glyph"),
         (BoardThatMoves, "board", "board() changed the game", "only looks"),

@@ -94,6 +94,24 @@ def test_what_no_replay_could_hold_is_refused_where_it_comes_from(tmp_path: Path
             game.observe() if line.startswith("seen") else game.snapshot()
 
 
+@pytest.mark.parametrize(
+    "board",
+    [
+        "Board(columns=100000, rows=100000, entities=())",
+        "Board(columns=0, rows=1, entities=())",
+        "Board(columns='8', rows=1, entities=())",
+        "Board(columns=1, rows=1, entities=5)",
+        "Board(columns=1, rows=1, entities=(None,))",
+        "Board(columns=1, rows=1, entities=(Entity(kind='w', x='0', y=0, glyph='@', ascii='@'),))",
+        "Board(columns=1, rows=1, entities=(Entity(kind='w', x=0, y=0, glyph='@', ascii='@'),) * 40001)",
+        "Board(columns=1, rows=1, entities=(), status=(('soups', 2),))",
+    ],
+)
+def test_a_board_no_screen_could_draw_is_refused_where_it_comes_from(tmp_path: Path, board: str) -> None:
+    with pytest.raises(GameError, match=r"board\(\) gave a board "):
+        make(written(tmp_path, f"def board(self): return {board}")).board()
+
+
 def test_a_text_with_half_a_character_is_refused_where_it_comes_from(tmp_path: Path) -> None:
     file = written(tmp_path, "def observe(self): return Observation(tick=0, text='\\ud800', view={})")
     with pytest.raises(GameError, match=r"observe\(\) gave a text that no replay can hold: .*surrogates"):
