@@ -30,14 +30,14 @@ STRATEGY = {
 
 _PALETTES: dict[str, dict[str, str]] = {
     "dark": {
-        "bg": "#0e1218", "check": "#141a23", "panel": "#161c25", "rule": "#2c3542", "faint": "#566171", "dim": "#8d99a8", "text": "#cbd4df", "bright": "#ffffff",
+        "bg": "#0e1218", "check": "#141a23", "panel": "#161c25", "rule": "#2c3542", "faint": "#677384", "dim": "#8d99a8", "text": "#cbd4df", "bright": "#ffffff",
         "planner": "#6296ff", "reactor": "#ffd24a", "person": "#3df0d0", "default": "#f5494b", "ink": "#0b0e13",
         "wall": "#252d39", "wall2": "#1c232d", "block": "#465263", "head": "#ffffff", "body": "#c3cfdd", "tail": "#6f7c8d", "goal": "#8fd16a", "hazard": "#b98d74",
         "hazard2": "#8c6a58", "item": "#e8e2d0", "tool": "#5a6678", "player": "#f4f7fb", "partner": "#9a8fb5", "kerb": "#2b3340", "road": "#0f141b", "plot": "#9fb0c3",
         "s_understand": "#8fb4ff", "s_plan": "#6296ff", "s_explore": "#7fd6c2", "s_execute": "#a6b3c2", "s_check": "#d9b3ff", "s_summarize": "#c8cf8a", "s_conclude": "#ffffff",
     },
     "light": {
-        "bg": "#fbfbf8", "check": "#f3f4f1", "panel": "#eceeed", "rule": "#c8cdd4", "faint": "#949ca7", "dim": "#5b6570", "text": "#222a33", "bright": "#000000",
+        "bg": "#fbfbf8", "check": "#f3f4f1", "panel": "#eceeed", "rule": "#c8cdd4", "faint": "#788290", "dim": "#5b6570", "text": "#222a33", "bright": "#000000",
         "planner": "#17418f", "reactor": "#8a6d00", "person": "#0a8279", "default": "#7e0a1c", "ink": "#ffffff",
         "wall": "#d3d8de", "wall2": "#e2e5e9", "block": "#9aa4b0", "head": "#11161c", "body": "#47525f", "tail": "#9aa5b1", "goal": "#3f8a2c", "hazard": "#9c6a4c",
         "hazard2": "#c09a84", "item": "#6e6038", "tool": "#a7b0bc", "player": "#11161c", "partner": "#6d5f8d", "kerb": "#d3d8de", "road": "#f1f2f0", "plot": "#5c6a7a",

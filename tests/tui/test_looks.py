@@ -41,6 +41,8 @@ def test_voices_and_text_stand_out_from_the_background(name: str) -> None:
     background = look.value("bg")
     for word in (*VOICES, "text", "dim", "bright", "plot", *(f"s_{name}" for name in look.segment)):
         assert contrast(look.value(word), background) >= 4.5, word
+    # What is over, and figures at an edge: quieter, but to be read.
+    assert 3.5 <= contrast(look.value("faint"), background) < contrast(look.value("dim"), background)
     for voice in VOICES:
         assert contrast(look.value("ink"), look.value(voice)) >= 4.5, voice
 

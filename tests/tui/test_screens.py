@@ -47,8 +47,10 @@ async def settle(pilot: Pilot[None]) -> None:
 
 @pytest.mark.parametrize(
     ("size", "look", "tick", "share"),
-    [((80, 24), "dark", 12, 0.95), ((120, 36), "dark", 15, 0.4), ((200, 60), "dark", 21, 0.93), ((120, 36), "light", 10, 0.1), ((80, 24), "mono", 9, 0.9)],
-    ids=["80x24", "120x36-stale-plan", "200x60", "120x36-light-alarm", "80x24-mono"],
+    [
+        ((80, 24), "dark", 12, 0.95), ((120, 36), "dark", 15, 0.4), ((200, 60), "dark", 21, 0.93), ((120, 36), "light", 10, 0.1), ((80, 24), "mono", 9, 0.9), ((60, 20), "dark", 12, 0.95)
+    ],
+    ids=["80x24", "120x36-stale-plan", "200x60", "120x36-light-alarm", "80x24-mono", "60x20"],
 )
 def test_live_screen(snap_compare: Callable[..., bool], monkeypatch: pytest.MonkeyPatch, size: tuple[int, int], look: str, tick: int, share: float) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
