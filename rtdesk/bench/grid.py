@@ -9,7 +9,6 @@ its own, `agile+guidance=none`, and options given for the whole grid end up ther
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import math
 import re
@@ -22,8 +21,8 @@ import msgspec
 import games
 from games.base import GameError
 from replays import events as ev
+from rtdesk.bench.designs import OPTIONS, bare_name, is_pair, read_design
 from rtdesk.bench.rows import Row, key_of
-from workers import agents
 from workers.config import Config, parse_budget, plan_episode
 from workers.episode import make_game, make_header
 from workers.errors import ConfigError
@@ -51,22 +50,6 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 GAME_OPTIONS = ("default-action", "partner", "guidance-limit")
 """Options of an episode's header that follow from the game it plays, unless a person says otherwise."""
-
-_NOT_AN_OPTION = frozenset({"game", "agent", "load", "seed", "tick_budget", "reactive_budget", "clock", "tpot", "tick_rate", "start"})
-_OPTIONS = {name: parameter for name, parameter in inspect.signature(plan_episode).parameters.items() if name not in _NOT_AN_OPTION}
-_SILENT = frozenset({"allow_code", "planner", "reactor"})
-"""Options of the whole grid that do not go into an agent's name: a thinker has a name of its own."""
-_NEEDS = {
-    "force_answer": ("reactor",),
-    "planner_memory": ("planner",),
-    "guidance": ("planner", "reactor"),
-    "guidance_limit": ("planner", "reactor"),
-    "throughput": ("planner", "reactor"),
-    "dynamic_reactive_budget": ("planner", "reactor"),
-}
-"""Who has to be there for an option to mean anything."""
-_NAMES = "|".join(sorted((name.replace("_", "-") for name in _OPTIONS), key=len, reverse=True))
-_PLUS = re.compile(rf"\+(?=(?:{_NAMES})(?:=|\+|$))")
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,17 +188,17 @@ def make_plan(asked: Asked) -> Plan:
 
 
 def _cells(asked: Asked, grid: Mapping[str, Any], notes: list[str]) -> Iterable[tuple[Cell, Config]]:
-    whole = {name: value for name, value in asked.options.items() if value != _OPTIONS[name].default}
+    whole = {name: value for name, value in asked.options.items() if value != OPTIONS[name].default}
     ticks = [_tokens(text, "tick budget") for text in grid.get("tick_budgets") or ("8192",)]
     shares = [None if text is None else _tokens(text, "reactive budget") for text in grid.get("reactive_budgets") or (None,)]
-    wanted = [_variant(text, whole, notes) for text in grid.get("agents") or AGENTS]
+    wanted = [read_design(text, whole, notes) for text in grid.get("agents") or AGENTS]
     taken: set[str] = set()
     for game in grid.get("games") or games.names():
         seeds = seeds_of(game, asked.seeds, grid.get("count", SEEDS), notes)
         for load in grid.get("loads") or ("medium",):
             for name, options in wanted:
                 for tick in ticks:
-                    for share in shares if _is_pair(name, options) else [None]:
+                    for share in shares if is_pair(name, options) else [None]:
                         if share is not None and share > tick:
                             notes.append(f"a reactive budget of {share} tokens does not fit into a tick of {tick}, and is left out there")
                             continue
@@ -240,8 +223,8 @@ def make_cell(
 ) -> tuple[Cell, Config]:
     """Return a cell and the settings of its episodes. `options` None: they are read from the agent's name. Raises ConfigError."""
     if options is None:
-        agent, options = _variant(agent, {}, [])
-    call: dict[str, Any] = {**options, "agent": _bare(agent), "load": load, "tick_budget": tick_budget}
+        agent, options = read_design(agent, {}, [])
+    call: dict[str, Any] = {**options, "agent": bare_name(agent), "load": load, "tick_budget": tick_budget}
     if reactive_budget is not None:
         call["reactive_budget"] = reactive_budget
     # Seeds are wrong by their size alone, so the ends stand for all of them.
@@ -320,65 +303,6 @@ def _files(named: Iterable[Any]) -> dict[str, str]:
 def digest(value: Any) -> str:
     """Return 16 hex digits that stand for plain JSON, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:16]
-
-
-def _bare(agent: str) -> str:
-    return _PLUS.split(agent)[0]
-
-
-def _variant(text: str, whole: Mapping[str, Any], notes: list[str]) -> tuple[str, dict[str, Any]]:
-    """Return an agent's name with all its options in it, and those options as values. `whole` are the grid's. Raises ConfigError."""
-    bare, *parts = _PLUS.split(text)
-    if not bare:
-        raise ConfigError(f"agent {text!r} has no name; give one such as agile, or agile+guidance=none")
-    if "+" in bare and not bare.endswith(".py"):
-        bad = bare.split("+")[1].partition("=")[0]
-        raise unknown("option of an agent", bad, [name.replace("_", "-") for name in _OPTIONS])
-    own: dict[str, Any] = {}
-    for part in parts:
-        name, _, value = part.partition("=")
-        own[name.replace("-", "_")] = _value(name, value)
-    shape = _shape(bare, {**whole, **own})
-    # What is so anyway is no part of a name, or one agent would have two.
-    options = {name: value for name, value in own.items() if value != _OPTIONS[name].default}
-    for name, value in whole.items():
-        if all(getattr(shape, role) for role in _NEEDS.get(name, ())):
-            if name not in own:
-                options[name] = value
-        else:
-            notes.append(f"--{name.replace('_', '-')} means nothing to agent {bare}, which is played without it")
-    shown = [f"{name.replace('_', '-')}{_shown(value)}" for name, value in sorted(options.items()) if name in own or name not in _SILENT]
-    return "+".join([bare, *shown]), options
-
-
-def _shown(value: Any) -> str:
-    return "" if value is True else f"={'off' if value is False else value}"
-
-
-def _value(name: str, text: str) -> Any:
-    """Read an option's value by the kind of the parameter it is for."""
-    kind = str(_OPTIONS[name.replace("-", "_")].annotation)
-    if "bool" in kind:
-        if text not in ("", "on", "off"):
-            raise ConfigError(f"option {name}={text} of an agent is a switch; write +{name} or +{name}=off")
-        return text != "off"
-    if not text:
-        raise ConfigError(f"option {name} of an agent has no value; write +{name}=VALUE")
-    if kind == "int | None":
-        if not re.fullmatch(r"[0-9]{1,9}", text):
-            raise ConfigError(f"option {name}={text} of an agent is no whole number; write +{name}=N")
-        return int(text)
-    return text
-
-
-def _is_pair(name: str, options: Mapping[str, Any]) -> bool:
-    shape = _shape(_bare(name), options)
-    return shape.planner and shape.reactor
-
-
-def _shape(bare: str, options: Mapping[str, Any]) -> agents.Shape:
-    """Return who thinks: in a game for two that may be the partner."""
-    return agents.shape(agents.who_thinks(bare, options.get("partner"))[1])
 
 
 def _tokens(text: str, what: str) -> int:
