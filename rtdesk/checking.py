@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from rtdesk.leave import Exit, print_json
-from rtdesk.look_back import print_plain
+from rtdesk.leave import Exit
+from rtdesk.say import print_json, print_plain
 
 __all__ = ["check"]
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import click
 
-from rtdesk.leave import Exit, complain, drop_output, one_object
+from rtdesk.leave import Exit, drop_output
+from rtdesk.say import complain, one_object
 
 __all__ = ["cli", "run"]
 

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import games
-from rtdesk.leave import Exit, complain, drop_output
+from rtdesk.leave import Exit, drop_output
 from rtdesk.live import Wanted, sentence
 from rtdesk.paths import keep_taught, log_file, replay_folder, was_taught
+from rtdesk.say import complain
 from workers.config import Config
 
 if TYPE_CHECKING:

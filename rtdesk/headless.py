@@ -7,9 +7,10 @@ import time
 from typing import Any
 
 from rtdesk.heat import Gate, Heat
-from rtdesk.leave import Exit, complain, print_json
+from rtdesk.leave import Exit
 from rtdesk.live import QUIT_S, Signals, Wanted, sentence
 from rtdesk.match import make_plan, make_runs
+from rtdesk.say import complain, print_json
 
 __all__ = ["play_match"]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from rtdesk.leave import Exit, complain, print_json
+from rtdesk.leave import Exit
 from rtdesk.paths import default_recording, intruder
+from rtdesk.say import complain, print_json
 from workers.config import Config, plan_episode
 
 __all__ = ["Wanted", "play_headless", "play_on_screen"]

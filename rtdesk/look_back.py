@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from replays.compare import Missing, brief
-from rtdesk.leave import Exit, complain, print_json
+from rtdesk.leave import Exit
+from rtdesk.say import complain, hush, print_json, print_plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,13 +21,6 @@ __all__ = ["answer", "diff", "info", "tell_damage", "verify"]
 
 UNASKED_TICKS, UNASKED_S = 400, 2.0
 """`info` counts what guidance changed without being asked to in so many ticks at most, if it takes no longer (10 ms a tick here)."""
-
-
-def hush() -> None:
-    """What a thinker or a board says of a wild recording is no matter of the terminal: the command's own line tells it."""
-    import logging
-
-    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def tell_damage(recording: Replay) -> None:
@@ -277,11 +271,3 @@ def answer(game: str, *, mode: str, turn: int, file: str | None) -> int:
             raise Exit(2, f"{file}: cannot be read ({error.strerror}); give a text file, or the text on stdin") from error
     print_json(answer_report(spec, raw.decode("utf-8", "replace"), mode, turn))
     return 0
-
-
-def print_plain(text: str) -> None:
-    """Print text that may hold what a file or a model said: no control character reaches the terminal, any locale copes."""
-    from replays.clean import clean
-
-    encoding = sys.stdout.encoding or "utf-8"
-    print(clean(text).encode(encoding, "backslashreplace").decode(encoding))

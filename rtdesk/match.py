@@ -26,9 +26,10 @@ import games
 from games.base import GameError
 from replays import events as ev
 from replays.reader import Replay, open_replay
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit
 from rtdesk.live import SCREEN_RATE, Wanted, label, machine
 from rtdesk.paths import default_recording, intruder
+from rtdesk.say import complain
 from workers import agents
 from workers.config import Config, parse_budget, plan_episode
 from workers.errors import ConfigError

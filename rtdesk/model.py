@@ -6,8 +6,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from rtdesk.leave import complain, print_json
-from rtdesk.look_back import print_plain
+from rtdesk.say import complain, print_json, print_plain
 from workers.errors import BackendError, ConfigError
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import msgspec
 from games.base import Game
 from replays import events as ev
 from replays.timing import natural_use
-from rtdesk.leave import Exit, complain, print_json
-from rtdesk.look_back import print_plain
+from rtdesk.leave import Exit
+from rtdesk.say import complain, print_json, print_plain
 from workers import backends
 from workers.answers import read_answer
 from workers.backends import Backend, Chunk, Finish, Request

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rtdesk import cli, live
-from rtdesk.leave import complain
+from rtdesk.say import complain
 
 REPOSITORY = Path(__file__).parents[1]
 RECORDING = "docs/recordings/trap-agile.rtr"
@@ -162,7 +162,7 @@ def test_whoever_leaves_by_the_back_door_is_told_of(monkeypatch: pytest.MonkeyPa
 def test_nothing_but_one_door_leads_to_stderr() -> None:
     # The screen has a line of its own for its own failure, when there is nothing left to import; a bench paints a counter of its own making.
     doors = [path.name for path in (REPOSITORY / "rtdesk").rglob("*.py") if re.search(r"file=sys\.stderr|sys\.stderr\.write|err=True", path.read_text())]
-    assert sorted(doors) == ["app.py", "leave.py", "run.py"]
+    assert sorted(doors) == ["app.py", "run.py", "say.py"]
 
 
 @pytest.mark.parametrize("name", ["stdin", "stdout", "stderr"])

@@ -20,8 +20,9 @@ from rtdesk.bench.folder import ROWS, Writer
 from rtdesk.bench.grid import Asked, Cell, Job, make_plan
 from rtdesk.bench.pool import Engine, LocalEngine
 from rtdesk.bench.rows import Row, accept
-from rtdesk.leave import Exit, complain, print_json
+from rtdesk.leave import Exit
 from rtdesk.live import Signals
+from rtdesk.say import complain, print_json
 from workers import backends
 from workers.errors import ConfigError
 
@@ -276,7 +277,7 @@ def _say(result: dict[str, Any], settings: Settings, *, code: int | None) -> int
     if settings.as_json:
         print_json(result)
     else:
-        from rtdesk.look_back import print_plain
+        from rtdesk.say import print_plain
 
         lines = [f"{counts['ok']} of {counts['planned']} episodes in {settings.folder}, {counts['failed']} failed; rtdesk report {settings.folder} has the tables"]
         if result["cost"] is not None:

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from replays.reader import Replay, open_replay
-from rtdesk.leave import Exit, complain
+from rtdesk.leave import Exit
+from rtdesk.say import complain
 
 __all__ = ["KINDS", "Span", "Wanted", "export", "new_file"]
 
@@ -55,7 +56,8 @@ class Span(msgspec.Struct, frozen=True):
 
 def export(file: str, *, kind: str, output: str | None, wanted: Wanted) -> int:
     """Write the replay at `file` as `kind`. Returns the exit code."""
-    from rtdesk.look_back import hush, tell_damage
+    from rtdesk.look_back import tell_damage
+    from rtdesk.say import hush
     from workers.plugins import unknown
 
     hush()

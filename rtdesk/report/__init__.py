@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtdesk.leave import Exit, print_json
+from rtdesk.leave import Exit
+from rtdesk.say import print_json
 
 if TYPE_CHECKING:
     from rtdesk.bench.run import Prices
@@ -18,9 +19,9 @@ __all__ = ["report", "tell"]
 
 def report(folder: str, *, plots: bool = False, against: str | None = None, prices: Prices | None = None, as_json: bool = False) -> int:
     """Print the report; returns the exit code."""
-    from rtdesk.look_back import print_plain
     from rtdesk.report.data import gather
     from rtdesk.report.words import lines
+    from rtdesk.say import print_plain
 
     if plots:
         from rtdesk.report.plots import check_installed
