@@ -27,7 +27,7 @@ from replays.verify import verify
 from rtdesk.bench.episode import play
 from rtdesk.bench.folder import Writer, read_folder
 from rtdesk.bench.grid import Asked as Grid
-from rtdesk.bench.grid import make_cell, make_plan, parse_seeds
+from rtdesk.bench.grid import job_of, make_cell, make_plan, parse_seeds
 from rtdesk.bench.pool import LocalEngine
 from rtdesk.bench.rows import accept, decode_rows, encode_row
 from rtdesk.bench.run import cost_of, drive, token_totals
@@ -81,8 +81,6 @@ def test_a_grid_is_played_and_each_episode_has_a_row_and_a_replay_that_verifies(
 def test_a_row_says_what_simulate_says(folder: Path) -> None:
     options = {"agent": "agile", "load": "hard", "ticks": 6}
     cell, config = make_cell("freeway", "hard", "agile+ticks=6", seeds=[3])
-    from rtdesk.bench.grid import job_of
-
     told = play(job_of(cell, config, 3, 0))
     episode = simulate("freeway", seed=3, **options)
     assert {name: getattr(told, name) for name in ("score", "points", "ticks", "planner_tokens", "reactor_tokens", "done_reason")} == {
@@ -93,6 +91,18 @@ def test_a_row_says_what_simulate_says(folder: Path) -> None:
     assert told.reactor_lengths == [event.clock_tokens for event in ends if event.stream == "reactor" and event.finish == "stop"]
     assert told.streams == {role: sum(event.stream == role for event in ends) for role in ("planner", "reactor")}
     assert told.replay is None
+
+
+def test_episodes_are_identical_if_all_that_happened_is_the_same() -> None:
+    def moves(agent: str, seed: int) -> str:
+        cell, config = make_cell("overcooked", "easy", f"{agent}+ticks=60", seeds=[seed])
+        return play(job_of(cell, config, seed, 0)).moves
+
+    # The reference's partner does not look at the first eight seeds.
+    assert moves("default", 0) == moves("default", 7)
+    # From then on it does other things, while an agent that does nothing does the same.
+    assert len({moves("default", seed) for seed in (0, 8, 9)}) == 3
+    assert moves("default", 8) != moves("random", 8)
 
 
 def test_two_runs_give_the_same_object_and_the_same_logs_whatever_the_number_of_processes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

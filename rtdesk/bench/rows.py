@@ -71,7 +71,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     reactor_cut: list[int] = []
     """Tokens of each reactor stream that was cut."""
     moves: str = ""
-    """Digest of the first view and of all actions: equal for identical episodes only."""
+    """Digest of all that was to be seen and of all actions: equal for identical episodes only."""
     canonical: str = ""
     """sha-256 of the canonical log."""
     replay: str | None = None
@@ -117,8 +117,9 @@ class Tally:
                 self._generation(event)
             elif isinstance(event, ev.Action):
                 self._moves.update(f"{event.player}{event.letter}".encode())
-            elif isinstance(event, ev.Tick) and event.tick == 0:
-                self._moves.update(repr(event.view).encode())
+            elif isinstance(event, ev.Tick):
+                # What is to be seen at every tick, not actions alone: a scripted partner may do something else while the agent does the same.
+                self._moves.update(msgspec.msgpack.encode(event.view, enc_hook=ev.plain))
             elif isinstance(event, ev.Episode):
                 self.header = event
             elif isinstance(event, ev.End):
