@@ -240,7 +240,7 @@ def test_a_narrow_terminal_gets_the_telling_columns(tmp_path: Path, capsys: pyte
     assert max(map(len, _table_of(narrow))) <= 80 < max(map(len, _table_of(wide)))
     for word in ("score", "95 %", "agent", "failed"):
         assert word in _table_of(narrow)[0]
-    assert "columns (points, defaults, tokens) have no room here" in "\n".join(narrow)
+    assert "more columns (points, defaults, tokens) need a wider terminal" in "\n".join(narrow)
 
 
 def _table_of(text: list[str]) -> list[str]:

@@ -24,8 +24,8 @@ def lines(found: dict[str, Any], *, width: int | None = None) -> list[str]:
         out.append(f"score = points / most, clipped to 0 and 1: {scale}")
     out.append("[ ] 95 %: bootstrap over seeds, 20,000 draws, always the same; * all values equal, so the interval of a rate (Wilson) instead")
     out += _scores(found["scores"], width)
-    out += _tests(found["tests"])
-    out += _tokens(found["tokens"])
+    out += _tests(found["tests"], width)
+    out += _tokens(found["tokens"], width)
     out += _speed(found["speed"])
     out += _cost(found)
     out += _gaps(found)
@@ -44,6 +44,17 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> 
     return [line(head), *(line(row) for row in rows)]
 
 
+def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, width: int | None, goes: Sequence[int]) -> tuple[list[str], int]:
+    """Return a table, and how many columns had to go for it to fit into `width`: those of `goes`, in that order, while it is too wide."""
+    kept = list(range(len(head)))
+    for place in (*goes, -1):
+        table = _table([head[at] for at in kept], [[row[at] for at in kept] for row in rows], left=sum(at < left for at in kept))
+        if width is None or max(map(len, table)) <= width or place < 0:
+            break
+        kept.remove(place)
+    return table, len(head) - len(kept)
+
+
 def _interval(figure: dict[str, Any], *, scale: float = 1.0, digits: int = 2) -> tuple[str, str]:
     """A mean, and its interval."""
     if figure["mean"] is None:
@@ -60,8 +71,8 @@ def _whole(value: float | None) -> str:
 
 
 def _scores(scores: Sequence[dict[str, Any]], width: int | None) -> list[str]:
-    head: tuple[str, ...] = ("game", "load", "N_TE", "N_TR", "agent", "score", "95 %", "points", "defaults %", "95 %", "planner", "reactor", "n", "failed")
-    rows: list[tuple[str, ...]] = []
+    head = ("game", "load", "N_TE", "N_TR", "agent", "score", "95 %", "points", "defaults %", "95 %", "planner", "reactor", "n", "failed")
+    rows = []
     for told in scores:
         points = "-" if told.get("points") is None or told["points"]["mean"] is None else f"{told['points']['mean']:.1f}"
         rows.append(
@@ -80,24 +91,15 @@ def _scores(scores: Sequence[dict[str, Any]], width: int | None) -> list[str]:
                 str(told["failed"]),
             )
         )
-    table = _table(head, rows, left=5)
-    gone = 0
-    for place in (9, 11, 10, 7, 8):
-        if width is None or max(map(len, table)) <= width:
-            break
-        head = (*head[:place], "", *head[place + 1 :])
-        rows = [(*row[:place], "", *row[place + 1 :]) for row in rows]
-        kept = [at for at in range(len(head)) if head[at]]
-        table = _table([head[at] for at in kept], [[row[at] for at in kept] for row in rows], left=5)
-        gone += 1
+    table, gone = _fitting(head, rows, left=5, width=width, goes=(9, 11, 10, 7, 8))
     out = ["", "scores; n seeds whose episodes differ, tokens an episode", *table]
     if gone:
-        out.append(f"{gone} columns (points, defaults, tokens) have no room here: a wider terminal, a pipe or --json has them")
+        out.append(f"{gone} more columns (points, defaults, tokens) need a wider terminal, or a pipe")
     same = sum(told["identical"] for told in scores if told["game"] != ALL)
     return [*out, f"{same} episodes are identical to another and do not count again"] if same else out
 
 
-def _tests(tests: Sequence[dict[str, Any]]) -> list[str]:
+def _tests(tests: Sequence[dict[str, Any]], width: int | None) -> list[str]:
     """Over all games where there are several; tests by game are in the data."""
     wide = any(test["game"] == ALL for test in tests)
     shown = [test for test in tests if not wide or test["game"] == ALL]
@@ -111,20 +113,24 @@ def _tests(tests: Sequence[dict[str, Any]]) -> list[str]:
         p = test["said"] if test["p"] is None else f"{test['p']:.4f}"
         rows.append((test["game"], test["load"], str(test["tick_budget"]), *name, f"{test['lead']:+.2f}", p, "-" if test["p_holm"] is None else f"{test['p_holm']:.4f}", str(test["pairs"])))
     told = "; @ its N_TR" if swept else ""
-    return ["", f"paired sign-flip tests over the same seeds; Holm: p corrected for all of its kind{told}", *_table(head, rows, left=5)]
+    # What is the same in every line is above in the table of scores.
+    same = [place for place in (0, 2, 1) if len({row[place] for row in rows}) == 1]
+    table, _ = _fitting(head, rows, left=5, width=width, goes=(*same, 7))
+    return ["", f"paired sign-flip tests; Holm: p corrected for all of its kind{told}", *table]
 
 
-def _tokens(tokens: Sequence[dict[str, Any]]) -> list[str]:
+def _tokens(tokens: Sequence[dict[str, Any]], width: int | None) -> list[str]:
     if not tokens:
         return []
-    head = ("game", "agent", "plan p5", "p50", "p95", "most", "answer p50", "p90", "p95", "most", "cut %")
+    head = ("game", "agent", "plan p5", "plan p50", "p95", "most", "answer p50", "p90", "p95", "most", "cut %")
     rows = []
     for told in tokens:
         plans, use = told["plans"], told["reactor"]
         cells = [_whole(plans[name]) for name in ("p5", "p50", "p95", "max")] if plans else ["-"] * 4
         cells += [_whole(use[name]) for name in ("p50", "p90", "p95", "most")] + [f"{100 * use['cut'] / use['streams']:.1f}"] if use else ["-"] * 5
         rows.append((told["game"], told["agent"], *cells))
-    return ["", "tokens of a plan that ended by itself, and of an answer if nobody cut it", *_table(head, rows, left=2)]
+    table, _ = _fitting(head, rows, left=2, width=width, goes=(7, 2, 5, 9))
+    return ["", "tokens of a plan that ended by itself, and of an answer if nobody cut it", *table]
 
 
 def _speed(speed: Sequence[dict[str, Any]]) -> list[str]:
