@@ -41,6 +41,8 @@ from replays.view_state import SCORES, ActionNote, AnswerNote, ProgramNote, View
 
 __all__ = ["fold", "fold_all"]
 
+FEW = 8
+"""Last lines of the event list that may be of this very tick."""
 LONG = 3
 """Ticks after which it is worth a line that a planner came to an end."""
 
@@ -119,6 +121,9 @@ def _generation(state: ViewState, event: Generation) -> None:
         state.pins.close(event.id)
         _compare_quietly(state)
     stream.end(event)
+    if any(note.kind == "fault" and note.tick == event.tick and note.text.startswith(event.stream) for note in state.notes[-FEW:]):
+        # Its fault has just been told, in more words.
+        return
     if event.stream == "planner":
         # Thinking that ends within a few ticks is the ordinary case and no news.
         if event.tick - event.id >= LONG or event.finish not in ("stop", None):

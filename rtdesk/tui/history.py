@@ -10,17 +10,21 @@ from typing import NamedTuple
 
 from rich.style import Style
 
-from replays.notes import KIND, RANK, Note
+from replays.notes import KIND, RANK
 from replays.view_state import ViewState
 from rtdesk.tui.looks import Look
 from rtdesk.tui.runs import Row, Run, finish
 from rtdesk.tui.views import Overview as Past
 from rtdesk.tui.views import View
+from rtdesk.tui.wrap import wrap
 
 __all__ = ["LABEL", "Past", "Track", "acted_runs", "event_rows", "event_runs", "history_rows", "past_of", "plot_rows", "score_runs", "tick_at", "total", "track"]
 
 LABEL = 8
 """Columns of the rows' labels."""
+
+ROOMY, WRAPPED = 10, 3
+"""Rows from which the event list takes more than one for a note, and how many."""
 
 _MARK_VOICE = {"default": "default", "late": "default", "fault": "default", "died": "default", "reset": "default", "bookmark": "person", "stale": "planner"}
 _ACTED = {"r": ("reactor", "upper"), "f": ("reactor", "upper"), "p": ("planner", "lower"), "g": ("planner", "lower"), "o": ("", "lower"), "h": ("person", "block"), "d": ("default", "bang")}
@@ -218,11 +222,19 @@ def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int,
 
 def event_rows(state: ViewState, look: Look, width: int, height: int) -> list[Row]:
     """Return the newest notes, oldest first, each in its voice's colour; where there is none, that."""
-    shown: list[Note] = state.notes[-height:]
-    rows = []
-    for note in shown:
+    lines = WRAPPED if height >= ROOMY else 1
+    rows: list[Row] = []
+    # From the newest back, because how many fit depends on how long they are.
+    for note in reversed(state.notes[-height:] if height > 0 else []):
         style = look.voice[note.voice] if note.voice else look.text
-        rows.append(finish(((f"{note.tick:>5}  ", look.dim), (note.text, style)), width, look))
-    if not shown and height > 0:
+        told = [line.text for line in wrap(note.text, 0, len(note.text), width - 7)]
+        if len(told) > lines:
+            # What is left of the last line there is room for is cut at the edge, with a sign that it was.
+            told[lines - 1 :] = [" ".join(told[lines - 1 :])]
+        block = [finish(((" " * 7 if number else f"{note.tick:>5}  ", look.dim), (text, style)), width, look) for number, text in enumerate(told)]
+        if len(rows) + len(block) > height:
+            break
+        rows[:0] = block
+    if not rows and height > 0:
         rows.append(finish((("       nothing yet", look.dim),), width, look))
     return rows

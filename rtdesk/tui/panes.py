@@ -27,6 +27,9 @@ from rtdesk.tui.wrap import Line, last_rows, rows_at, wrap
 
 __all__ = ["answer_row", "person_pane", "planner_head", "planner_pane", "planner_pins", "programmed", "reactor_pane", "tail_height", "tail_rows", "waited"]
 
+RECENT = 24
+"""Lines of the event list in which the reason of a failure is looked for."""
+
 
 def planner_pane(state: ViewState, view: View, look: Look, width: int, height: int) -> list[Row]:
     stream = state.planner
@@ -309,6 +312,7 @@ def answer_row(state: ViewState, look: Look, width: int) -> Row:
 
 
 def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: View, look: Look, width: int, height: int, voice: str) -> list[Row]:
+    rows += _failed(state, stream, look, width, 3 if height >= 12 else 2)
     if height >= 10:
         rows.append(blank(width, look))
     count = height - len(rows)
@@ -321,6 +325,16 @@ def _with_tail(rows: list[Row], state: ViewState, stream: StreamState, view: Vie
         old = voice == "reactor" and state.woke is None
         rows += tail_rows(stream, view.anchors.get(voice), look, width, count, voice, old, view.find)
     return rows
+
+
+def _failed(state: ViewState, stream: StreamState, look: Look, width: int, most: int) -> list[Row]:
+    """Return why the last generation failed, in at most so many rows; nothing while one runs, or if it came to an ordinary end."""
+    if stream.running or stream.finish in (None, "stop", "length", "budget", "cancelled"):
+        return []
+    told = (note.text for note in reversed(state.notes[-RECENT:]) if note.kind == "fault" and note.tick >= stream.generation and note.text.startswith(stream.name))
+    said = next(told, "").removeprefix(f"{stream.name} failed: ")
+    lines = wrap(said, 0, len(said), width - 10)[:most] if said else []
+    return [_pin(look, "default", "" if number else "fault", ((line.text, look.voice["default"]),), width) for number, line in enumerate(lines)]
 
 
 def tail_rows(stream: StreamState, anchor: int | None, look: Look, width: int, count: int, voice: str, old: bool, find: Find | None = None) -> list[Row]:

@@ -30,6 +30,8 @@ from rtdesk.tui.views import View
 __all__ = ["PART", "decided_row", "draw_game", "fact_rows", "foot", "head", "overlay", "scene"]
 
 _VOICE = {"reactor": "reactor", "forced": "reactor", "plan": "planner", "program": "planner", "human": "person", "default": "default"}
+_SHORT = {"none": "no answer", "uncovered": "no line", "truncated": "cut off", "invalid": "not legal", "fault": "failed", "late": "too late"}
+"""Why the default action, where there is no room for a clause."""
 _SOURCE = {"forced": "reactor, forced", "human": "you", "plan": "plan", "program": "program"}
 
 
@@ -260,7 +262,7 @@ def _decided(state: ViewState, view: View, look: Look, width: int, *, beside: bo
     if last.source == "default":
         loud = alarm(state, span.share if span is not None else 0.0)
         person = state.header is not None and state.header.thinker == "human"
-        return row(last.letter, source, "default", ("no key" if person else why(last.reason),), loud=loud)
+        return row(last.letter, source, "default", ("no key" if person else why(last.reason), _SHORT.get(last.reason or "none", "")), loud=loud)
     said = {True: ("plan agreed", "as planned"), False: (f"plan said {last.plan}", f"plan {last.plan}"), None: ("", "")}
     return row(last.letter, source, _VOICE.get(last.source, ""), said[last.agrees])
 

@@ -135,6 +135,27 @@ def test_the_alarm_says_what_an_answer_lacked(reason: str, words: str) -> None:
     assert words in text(state, view, layout_for((120, 36), view))["meter"][2]
 
 
+def test_why_a_thinker_failed_is_pinned_until_it_begins_again() -> None:
+    state, view = at(12, 0.2)
+    what = "http://127.0.0.1:8080/v1/chat/completions answered 404 Not Found: there is no model of that name, ask whoever keeps it"
+    fold(state, ev.Fault(tick=12, component="planner", what=what))
+    fold(state, ev.Generation(tick=12, stream="planner", id=12, phase="end", finish="http_status"))
+    for size, most in (((120, 36), 3), ((80, 24), 2)):
+        rows = text(state, view, layout_for(size, view))["planner"]
+        at_ = next(number for number, row in enumerate(rows) if row.startswith("▌ fault "))
+        told = " ".join(row[9:].strip() for row in rows[at_ : at_ + most]).strip()
+        assert what.startswith(told)
+        assert len(told) > 30
+    assert "404 Not Found" in " ".join(text(state, view, layout_for((120, 36), view))["planner"])
+    # In the event list it stands once, and in a roomy one it can be read.
+    shown = [row.strip() for row in text(state, view, layout_for((200, 60), view))["rail"]]
+    assert sum("planner failed" in row for row in shown) == 1
+    assert "404 Not Found" in " ".join(shown)
+    assert not any("http status" in row for row in shown)
+    fold(state, ev.Generation(tick=13, stream="planner", id=13, phase="start"))
+    assert not any(row.startswith("▌ fault") for row in text(state, view, layout_for((120, 36), view))["planner"])
+
+
 def test_where_the_board_waits_the_one_it_waits_for_is_named() -> None:
     for share, who in ((0.3, "planner"), (0.77, "reactor")):
         state, view = at(12, share)
