@@ -22,7 +22,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from textual import events
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingsMap
 from textual.color import Color
@@ -33,14 +32,14 @@ from replays.clean import one_line
 from replays.notes import Note
 from replays.view_state import ViewState
 from rtdesk.tui.actions import Actions
-from rtdesk.tui.at_once import AtOnce
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card
-from rtdesk.tui.keys import ABANDON, bindings, foot_keys, hand_keys
+from rtdesk.tui.keys import ABANDON, bindings, foot_keys
 from rtdesk.tui.layout import PARTS, Layout, Rect, arrange
 from rtdesk.tui.looks import look_for, make_look
 from rtdesk.tui.meter import alarm, window
 from rtdesk.tui.person import rules_card
+from rtdesk.tui.playing import Playing
 from rtdesk.tui.result import result_card
 from rtdesk.tui.rows import Rows
 from rtdesk.tui.runs import Row
@@ -72,7 +71,7 @@ SWITCH_S = 0.0005
 """How long the drawing of a frame keeps the thread that reads a person's keys from running; Python's own 5 ms, two or three times a
 key, is half a tick at 30 ticks a second."""
 
-class DeskApp(Actions, App[None]):
+class DeskApp(Actions, Playing, App[None]):
     """The screen over any source, live or recorded."""
 
     AUTO_FOCUS = None
@@ -146,14 +145,12 @@ class DeskApp(Actions, App[None]):
         self._beating: asyncio.Handle | None = None
         self._human = next((one.status.human for one in self.sources if one.status.human), ())
         self._people = max(one.status.people for one in self.sources) or bool(self._human)
-        self._covered = self._held_for_card = False
         for theme in THEMES.values():
             self.register_theme(theme)
         self.theme = f"desk-{'light' if name == 'light' else 'dark'}"
         keys = [*bindings(self._human, self._people), ABANDON]
         self._bindings = BindingsMap([Binding(key, action, words, show=False, priority=True) for key, action, words in keys])
-        hands = {key: f"{letter}/{hand}" if hand else letter for keys, letter, hand in hand_keys(self._human, self._people) for key in keys.split(",")}
-        self._at_once = AtOnce(hands, playing=lambda: not (self._covered or self._card) and len(self.screen_stack) == 1, press=self._press_early)
+        self.sit_down()
 
     @property
     def _first(self) -> Run:
@@ -291,21 +288,6 @@ class DeskApp(Actions, App[None]):
             self._quiet = 0
             self._beating = asyncio.get_running_loop().call_later(ECHO_S, self._beat)
 
-    def take_key(self, key: str) -> bool:
-        """Take a move in the thread that reads the terminal; False: the key is to go through the event loop."""
-        return self._at_once.take(key)
-
-    def _press_early(self, value: str) -> None:
-        self._press(value)
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._hurry)
-
-    async def on_event(self, event: events.Event) -> None:
-        fresh = isinstance(event, events.Key) and not event.is_forwarded
-        await super().on_event(event)
-        if fresh:
-            self._at_once.done()
-
     def _poll(self, now_ns: int) -> None:
         for run in sorted(self._sides, key=lambda run: run.source is not self.source):
             # The one that leads goes first: others stand where it stands.
@@ -326,7 +308,7 @@ class DeskApp(Actions, App[None]):
             self._notice, self._stale = "", True
         if self._covered:
             # What began behind it waits as well.
-            self._hold_game()
+            self.hold_game()
         elif self._status.reading:
             self._open("rules")
         if not self._result_seen and self._status.mode == "live" and all(run.state.end is not None for run in self._sides):
@@ -476,30 +458,6 @@ class DeskApp(Actions, App[None]):
         self._soon()
         self.draw()
         self._lay_out()
-
-    def cover(self) -> None:
-        """A card or a dialog has opened or closed, or the screen has another size. A person's game waits, before its start as well, while its
-        board is behind something or there is no room for it, and then goes on.
-        """
-        covered = bool(self._card) or len(self.screen_stack) > 1 or self.arrangement().small
-        was, self._covered = self._covered, covered
-        if covered:
-            self._hold_game()
-        elif was and self._people:
-            self._status = self._leading.status
-            if self._status.reading:
-                self._ask("begin")
-            elif self._held_for_card and self._status.play == "paused":
-                self._ask("pause")
-            self._held_for_card = False
-
-    def _hold_game(self) -> None:
-        playing = [source.status for source in self.sources if source.status.human] if self._people else []
-        if any(status.count for status in playing):
-            self._ask("read")
-        elif any(status.play == "playing" for status in playing):
-            self._held_for_card = True
-            self._ask("pause")
 
     def _draw_card(self, view: View, layout: Layout) -> None:
         room = layout.parts["planner"].height + layout.parts["reactor"].height
