@@ -643,6 +643,28 @@ def test_dask_plays_the_same_on_loopback_alone_and_leaves_nothing(folder: Path, 
 
 @cluster
 @pytest.mark.slow
+def test_dask_interrupted_leaves_nothing(folder: Path) -> None:
+    (folder / "tmp").mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rtdesk", "bench", "--games", "snake", "--agents", "agile", "--engine", "dask", "--jobs", "2", "-o", "out", "--json"],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "TMPDIR": str(folder / "tmp")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    wait_for(lambda: any((folder / "tmp").rglob("*.part")))
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert json.loads(out)["episodes"]["failed"] == 0
+    assert "Traceback" not in err
+    wait_for(lambda: members(process.pid) == [])
+    assert list((folder / "tmp").iterdir()) == []
+
+
+@cluster
+@pytest.mark.slow
 def test_dask_survives_a_game_that_kills_its_worker(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "--games", "./unlucky.py", "--agents", "random", "--seeds", "0-2,4", "--engine", "dask", "--jobs", "2", "-o", "out", "--json"]) == 1
     out, err = capfd.readouterr()

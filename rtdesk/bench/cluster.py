@@ -63,24 +63,25 @@ class DaskEngine:
 
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._folder = folder
-        self._own = not address
         self._deaths: Counter[str] = Counter()
         self._over: queue.SimpleQueue[tuple[Job, Future[Any]]] = queue.SimpleQueue()
         self._cluster: Any = None
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         # An episode that kills its worker has failed, and is not to kill the others; nothing but loopback is listened at.
-        own = {
+        own: dict[str, Any] = {
             "distributed.scheduler.allowed-failures": 0,
             "distributed.admin.low-level-log-length": 0,
             "distributed.comm.timeouts.connect": f"{REACHED_S:g}s",
             "distributed.worker.daemon": True,
         }
+        if not address:
+            self._scratch = tempfile.TemporaryDirectory(prefix="rtdesk-dask-")
+            own["temporary-directory"] = self._scratch.name
         # The terminal's Ctrl-C is ours alone; what is started from here inherits the mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
         try:
             with dask.config.set(own):
-                if not address:
-                    self._scratch = tempfile.TemporaryDirectory(prefix="rtdesk-dask-")
+                if self._scratch is not None:
                     self._cluster = LocalCluster(
                         n_workers=slots,
                         threads_per_worker=1,
@@ -120,7 +121,7 @@ class DaskEngine:
         return threads if asked is None else min(asked, threads)
 
     def start(self, job: Job) -> None:
-        future = self._client.submit(_play_far, job, self._own, key=f"{job.key}-{os.urandom(4).hex()}", pure=False, retries=0)
+        future = self._client.submit(_play_far, job, None if self._scratch is None else self._scratch.name, key=f"{job.key}-{os.urandom(4).hex()}", pure=False, retries=0)
         future.add_done_callback(lambda over: self._over.put((job, over)))
 
     def wait(self, timeout: float) -> list[tuple[Job, Row]]:
@@ -163,14 +164,14 @@ class DaskEngine:
             self._scratch.cleanup()
 
 
-def _play_far(job: Job, own: bool) -> tuple[Row, bytes]:
-    """Play an episode on a worker; return its row and its replay."""
-    if own:
+def _play_far(job: Job, scratch: str | None) -> tuple[Row, bytes]:
+    """Play an episode on a worker; return its row and its replay. A worker of our own, which may be ended at any time, writes into `scratch`."""
+    if scratch is not None:
         # A worker of our own has our terminal: what a game prints is to go nowhere near the object on stdout, or the line of progress.
         with open(os.devnull, "w") as nowhere:
             for stream in (1, 2):
                 os.dup2(nowhere.fileno(), stream)
-    with tempfile.TemporaryDirectory(prefix="rtdesk-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="rtdesk-bench-", dir=scratch) as folder:
         row = play(job, folder)
         data = b"" if row.replay is None else (Path(folder) / Path(row.replay).name).read_bytes()
     return row, data
