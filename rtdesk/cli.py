@@ -7,13 +7,25 @@ click and nothing else of weight; each command imports what it needs when it run
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import click
 
-from rtdesk.leave import Exit, drop_output
+from rtdesk.leave import Exit, code_of, drop_output, of_the_machine
+from rtdesk.options import (
+    EPISODE_OPTIONS,
+    GRID_OPTIONS,
+    LEVEL_OPTIONS,
+    PRICE_OPTIONS,
+    RUN_OPTIONS,
+    episode_options,
+    given_options,
+    parse_rate,
+    prices_of,
+    words_of,
+)
 from rtdesk.say import complain, one_object
 
 __all__ = ["cli", "run"]
@@ -107,40 +119,13 @@ def run(arguments: list[str]) -> int:
         drop_output()
         return 1
     except Exception as error:
-        code = _code_of(error)
+        code = code_of(error)
         if code is None:
             raise
         if isinstance(error, OSError):
             drop_output()
-        complain(_of_the_machine(error) or str(error))
+        complain(of_the_machine(error) or str(error))
         return code
-
-
-def _code_of(error: Exception) -> int | None:
-    """The exit code of an error of ours; None for a bug, which keeps its traceback."""
-    from games.base import GameError
-    from replays.errors import ReplayError
-    from workers.errors import ConfigError, WorkerError
-
-    if isinstance(error, WorkerError) or _of_the_machine(error):
-        return 1
-    if isinstance(error, ConfigError | GameError | ReplayError):
-        return 2
-    return None
-
-
-def _of_the_machine(error: Exception) -> str:
-    """What the machine has run out of, in a sentence, where that is what an error means; "" where it is something else."""
-    import errno
-
-    if isinstance(error, MemoryError):
-        return "the machine has no memory left; close something, or lower --tick-budget"
-    number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
-        return f"{getattr(error, 'filename', None) or 'the output'} could not be written: {getattr(error, 'strerror', error)}; free space, or write elsewhere"
-    if number in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN):
-        return f"the machine has no more to give: {getattr(error, 'strerror', error)}; close something, or raise the limit (ulimit -a shows it)"
-    return ""
 
 
 @click.group(cls=Commands, context_settings=CONTEXT, no_args_is_help=True)
@@ -152,84 +137,6 @@ def cli() -> None:
     rtdesk play snake --agent agile      watch a planner and a reactor play
     rtdesk replay FILE                   look at a recording
     """
-
-
-def _options(*decorators: Any) -> Callable[[Any], Any]:
-    def wrap(command: Any) -> Any:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
-
-    return wrap
-
-
-LEVEL_OPTIONS = _options(
-    click.option("--load", default="medium", show_default=True, help="Cognitive load: easy, medium, hard."),
-    click.option("--seed", type=int, default=0, show_default=True, help="Seed of the level."),
-)
-EPISODE_OPTIONS = _options(
-    click.option("--agent", default="agile", show_default=True, help="Who plays: agile, reactive, planning, code, human, random, default."),
-    click.option("--ticks", type=int, help="Stop after so many ticks."),
-    click.option("--tick-budget", metavar="8192|6s", help="N_TE: thinking a tick, in tokens or seconds; the unit decides the clock."),
-    click.option("--reactive-budget", metavar="2048|2s", help="N_TR: the reactor's share of it."),
-    click.option("--clock", metavar="token|wall", help="Time counted in tokens, or by the wall."),
-    click.option("--planner", default="builtin", show_default=True, metavar="SPEC", help="Who thinks as planner."),
-    click.option("--reactor", default="builtin", show_default=True, metavar="SPEC", help="Who thinks as reactor."),
-    click.option("--guidance", default="both", show_default=True, metavar="both|trace|conclusion|none", help="What the reactor is shown."),
-    click.option("--throughput", default="parallel", show_default=True, metavar="parallel|shared", help="Two streams, or one shared."),
-    click.option("--dynamic-reactive-budget", is_flag=True, help="Let N_TR follow what the reactor needs."),
-    click.option(
-        "--planner-memory", type=click.Choice(["on", "off"]), help="Show the planner its last conclusion.  [default: on for models, off for builtin]"
-    ),
-    click.option("--guidance-limit", type=int, metavar="N", help="Show the reactor at most the last N tokens of the running trace."),
-    click.option("--prompts", metavar="DIR", help="Folder with prompts of yours: planner.txt, reactor.txt (docs/models.md names the placeholders)."),
-    click.option("--force-answer", is_flag=True, help="Keep the end of the reactor's time back, and ask for its answer where it has none by then."),
-    click.option("--allow-code", is_flag=True, help="Let agent code run, in a sandbox, the programs that its planner writes."),
-    click.option("--default-action", metavar="X", help="What happens when no answer came in time."),
-    click.option("--partner", metavar="scripted|human|AGENT", help="Who plays beside the agent, in a game for two; one of them may have thinkers.  [default: scripted]"),
-    click.option("--stall-timeout", default="120s", show_default=True, help="Silence after which a thinker counts as stalled."),
-    click.option("--tpot", metavar="5ms", help="Time a token takes, instead of a tick rate; the builtin thinkers' speed in wall time."),
-)
-
-
-def episode_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Turn command-line values into the options of `plan_episode`."""
-    memory = options["planner_memory"]
-    return {**options, "planner_memory": None if memory is None else memory == "on"}
-
-
-def given_options(context: click.Context, options: dict[str, Any]) -> dict[str, Any]:
-    """The options of `plan_episode` that were typed, not filled in."""
-    typed = {name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
-    return {name: value for name, value in episode_options(options).items() if name in typed}
-
-
-def parse_rate(text: str | None) -> float | None:
-    """Return ticks a second from `2/s` or `2`; infinity from `max`; None if nothing was given."""
-    if text is None:
-        return None
-    if text == "max":
-        return float("inf")
-    number = text.removesuffix("/s").strip()
-    try:
-        rate = float(number)
-    except ValueError:
-        rate = float("nan")
-    if not 0.001 <= rate <= 1000:
-        raise click.UsageError(f"tick rate {text!r} is no rate; give ticks a second such as 2/s (0.001/s to 1000/s), or max")
-    return rate
-
-
-RUN_OPTIONS = _options(
-    click.option("--tick-rate", metavar="R/s|max", help="Pace on screen: ticks a second, or as fast as it goes.  [default: 1/s on screen, 4/s when a person plays (Overcooked 3/s), max headless]"),
-    click.option("--record", metavar="FILE", help="Where the replay goes.  [default: the replays folder]"),
-    click.option("--no-record", is_flag=True, help="Keep no replay."),
-    click.option("--headless", is_flag=True, help="No screen."),
-    click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end."),
-    click.option("--look", metavar="dark|light|ansi|mono", help="Colours of the screen.  [default: dark, mono with NO_COLOR]"),
-    click.option("--ascii", "plain", is_flag=True, help="No box drawing, for terminals where it is two cells wide."),
-    click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most."),
-)
 
 
 @cli.command()
@@ -424,34 +331,6 @@ def answer(game: str, mode: str, turn: int, file: str | None) -> int:
     return look_back.answer(game, mode=mode, turn=turn, file=file)
 
 
-def _of_grid(command: Any) -> Any:
-    """The options of an episode, but for those a grid has in the plural and those of a screen."""
-    command = EPISODE_OPTIONS(command)
-    others = {"agent", "tick_budget", "reactive_budget", "clock", "tpot"}
-    command.__click_params__ = [parameter for parameter in command.__click_params__ if parameter.name not in others]
-    return command
-
-
-PRICE_OPTIONS = _options(
-    click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the cost."),
-    click.option("--reactor-price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="The same for the reactor, where it is another.  [default: --price]"),
-)
-
-
-def _prices(both: tuple[float, float] | None, reactor: tuple[float, float] | None) -> dict[str, tuple[float, float]]:
-    return {role: price for role, price in (("planner", both), ("controller", both), ("reactor", reactor or both)) if price is not None}
-
-
-def _words(text: str | None) -> tuple[str, ...] | None:
-    """A list on the command line."""
-    if text is None:
-        return None
-    words = tuple(word for part in text.split(",") if (word := part.strip()))
-    if not words:
-        raise click.UsageError(f"{text!r} is an empty list; give one or more, separated by commas")
-    return words
-
-
 @cli.command()
 @click.option("--preset", metavar="NAME[,NAME]", help="The published tables: load (three loads at 8192), pressure (four tick budgets on medium), ntr (five reactive budgets); quick (two seeds). What is given besides goes before it.")
 @click.option("--games", metavar="NAME|PATH,...", help="[default: all three]")
@@ -466,7 +345,7 @@ def _words(text: str | None) -> tuple[str, ...] | None:
 @click.option("--concurrency", type=click.IntRange(1, 1024), metavar="N", help="Of them at most N that ask a model, two streams each.  [default: 4; 1 for a model in a file]")
 @click.option("--time-limit", metavar="10min", help="Local engine: an episode that takes longer has failed.")
 @click.option("--engine", default="local", show_default=True, metavar="local|dask[=ADDRESS]", help="Processes on this machine; or dask (extra cluster), its own on 127.0.0.1 or the scheduler at ADDRESS.")
-@_of_grid
+@GRID_OPTIONS
 @PRICE_OPTIONS
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object at the end.")
 @click.pass_context
@@ -496,12 +375,12 @@ def bench(
     from workers.config import parse_duration
 
     asked = grid.Asked(
-        preset=_words(preset) or (),
-        games=_words(games),
-        loads=_words(loads),
-        agents=_words(agents),
-        tick_budgets=_words(tick_budgets),
-        reactive_budgets=_words(reactive_budgets),
+        preset=words_of(preset) or (),
+        games=words_of(games),
+        loads=words_of(loads),
+        agents=words_of(agents),
+        tick_budgets=words_of(tick_budgets),
+        reactive_budgets=words_of(reactive_budgets),
         seeds=seeds,
         samples=samples,
         options=given_options(context, options),
@@ -512,7 +391,7 @@ def bench(
         engine=engine,
         concurrency=concurrency,
         limit_s=None if time_limit is None else parse_duration(time_limit, name="--time-limit"),
-        prices=_prices(price, reactor_price),
+        prices=prices_of(price, reactor_price),
         as_json=as_json,
     )
     return run.bench(asked, settings)
@@ -529,7 +408,7 @@ def report(folder: str, plots: bool, against: str | None, price: tuple[float, fl
     missing."""
     from rtdesk import report as reporting
 
-    return reporting.report(folder, plots=plots, against=against, prices=_prices(price, reactor_price), as_json=as_json)
+    return reporting.report(folder, plots=plots, against=against, prices=prices_of(price, reactor_price), as_json=as_json)
 
 
 @cli.command()

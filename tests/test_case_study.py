@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from replays.reader import open_replay
-from rtdesk.cli import cli, episode_options, run
+from rtdesk.cli import cli, run
+from rtdesk.options import episode_options
 from workers.config import plan_episode
 from workers.episode import make_game, make_header
 

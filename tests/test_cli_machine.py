@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from rtdesk import cli, live
+from rtdesk.leave import Exit
 from rtdesk.say import complain
 
 REPOSITORY = Path(__file__).parents[1]
@@ -175,7 +176,7 @@ def test_each_end_that_is_no_terminal_is_named(name: str, closed: bool, monkeypa
             monkeypatch.setattr(sys, each, terminal)
         live.check_terminal()
         monkeypatch.setattr(sys, name, None if closed else nothing)
-        with pytest.raises(cli.Exit, match=f"^{name} is not a terminal, so there .* add --headless") as refusal:
+        with pytest.raises(Exit, match=f"^{name} is not a terminal, so there .* add --headless") as refusal:
             live.check_terminal()
     os.close(master)
     assert refusal.value.code == 2

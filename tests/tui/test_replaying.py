@@ -20,7 +20,8 @@ from replays.reader import Replay, open_replay
 from replays.verify import verify
 from replays.writer import ReplayWriter
 from rtdesk import replaying
-from rtdesk.cli import Exit, run
+from rtdesk.cli import run
+from rtdesk.leave import Exit
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.player import ReplaySource
 from rtdesk.tui.scrubber import ScrubApp
