@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import math
 import time
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from os import PathLike
 from typing import Any
 
 from replays.annotate import annotate
 from replays.events import Action, AnyEvent, Bookmark, End, Step
-from replays.notes import Note
 from replays.reader import Replay, open_replay
-from replays.view_state import NOTES, ViewState
+from replays.view_state import ViewState
 from rtdesk.tui.finding import Finding
 from rtdesk.tui.prompts import Piece, rebuild
 from rtdesk.tui.released import TickPlay
@@ -320,25 +319,13 @@ class ReplaySource(Finding):
             if self._base is None or self._base[0] != place:
                 self._base = (place, self.states.before(ticks[place]))
             base = self._base
-            self._out = [self._noted(base[1].copy(), ticks[place])]
+            self._out = [self.survey.noted(base[1].copy(), ticks[place])]
             self._enter(place)
             self._base = base
         if share > 0:
             self._out.extend(self._play.upto(share))
             if share >= 1.0 and last and place == len(ticks) - 1:
                 self._out.extend(self._play.rest())
-
-    def _noted(self, state: ViewState, tick: int) -> ViewState:
-        """Add the bookmarks that were appended to the file for ticks before this one."""
-        for number in sorted(self.survey.bookmarks):
-            if number >= tick:
-                break
-            for note in self.survey.bookmarks[number]:
-                state.bookmarks = [*state.bookmarks, (number, note)]
-                insort(state.notes, Note(number, "bookmark", note or "bookmark", "person"), key=lambda one: one.tick)
-                state.noted += 1
-        del state.notes[: max(0, len(state.notes) - NOTES)]
-        return state
 
     def _creep(self, what: str, count: int) -> str:
         """Go on or back by tokens, or by events, across the borders of ticks."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from textual import events
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingsMap
 from textual.geometry import Size
@@ -23,6 +22,7 @@ from rtdesk.tui.app import DeskApp
 from rtdesk.tui.asking import Asker
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect
+from rtdesk.tui.entry import Typing
 from rtdesk.tui.history import LABEL, tick_at, track
 from rtdesk.tui.keys import ABANDON
 from rtdesk.tui.layout import Layout, Rect, narrowed
@@ -41,12 +41,11 @@ HELD_NS = 200_000_000
 """Presses of a key closer than this are one holding of it."""
 FASTER_EVERY = 6
 """Presses in one holding after which a scrub goes twice as far."""
-LONGEST_ENTRY = 200
 COPIED = 100_000
 """Characters copied at most: a terminal may refuse more."""
 
 
-class ScrubApp(DeskApp):
+class ScrubApp(Typing, DeskApp):
     """The screen over one to three recordings."""
 
     def __init__(
@@ -60,8 +59,6 @@ class ScrubApp(DeskApp):
             for run in self._sides:
                 run.boards = BoardMaker.named(game)
         self._askers = tuple(asker) if isinstance(asker, Sequence) else (asker,) * len(self.replays)
-        self._entry: tuple[str, str] | None = None
-        # (sign, text) of what is being typed.
         self._top = 0
         self._most = 0
         self._prompt: tuple[Any, PromptText] | None = None
@@ -302,46 +299,6 @@ class ScrubApp(DeskApp):
 
     def _scroll_prompt(self, rows: int) -> None:
         self._top = max(0, min(self._top + rows, self._most))
-        self._soon()
-
-    # Typing words in the foot.
-
-    async def on_event(self, event: events.Event) -> None:
-        if self._entry is not None and len(self.screen_stack) == 1 and isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
-            self._type(event)
-            return
-        await super().on_event(event)
-
-    def _type(self, event: events.Key | events.Paste) -> None:
-        assert self._entry is not None
-        sign, text = self._entry
-        if isinstance(event, events.Paste):
-            text += one_line(event.text, LONGEST_ENTRY)
-        elif event.key in ("escape", "ctrl+c"):
-            self._entry = None
-            self._soon()
-            return
-        elif event.key == "enter":
-            self._entry = None
-            self._enter(sign, text)
-            return
-        elif event.key == "backspace":
-            text = text[:-1]
-        elif event.key == "ctrl+u":
-            text = ""
-        elif event.character is not None and event.is_printable:
-            text += one_line(event.character)
-        self._entry = (sign, text[:LONGEST_ENTRY])
-        self._soon()
-
-    def _enter(self, sign: str, text: str) -> None:
-        if sign == "mark":
-            self._ask("bookmark", text)
-        elif text:
-            self._ask("search", text)
-        elif self.lead.search is not None:
-            # An empty search is the last one again, as everywhere.
-            self._ask("hit", "1")
         self._soon()
 
     # The mouse.

@@ -8,13 +8,13 @@ most telling one) and leaves states behind for later jumps. Time is given, never
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
 
 from replays.events import Bookmark, Generation
-from replays.notes import KIND, MARK
+from replays.notes import KIND, MARK, Note
 from replays.reduce import fold
-from replays.view_state import MOST_TICKS, ViewState
+from replays.view_state import MOST_TICKS, NOTES, ViewState
 from rtdesk.tui.states import States, from_keyframe
 from rtdesk.tui.ticks import TickStore
 from rtdesk.tui.views import Overview
@@ -63,6 +63,16 @@ class Survey:
         self.bookmarks.setdefault(bookmark.tick, []).append(bookmark.note)
         if self.overview is not None:
             self.overview = self._overview(self.overview.acted, self._marks, self.overview.scores)
+
+    def noted(self, state: ViewState, tick: int) -> ViewState:
+        """Add to a state the bookmarks that were appended to the file for ticks before `tick`."""
+        found = [(number, note) for number in sorted(self.bookmarks) if number < tick for note in self.bookmarks[number]]
+        state.bookmarks = [*state.bookmarks, *found]
+        state.noted += len(found)
+        for number, note in found[-NOTES:]:
+            insort(state.notes, Note(number, "bookmark", note or "bookmark", "person"), key=lambda one: one.tick)
+        del state.notes[: max(0, len(state.notes) - NOTES)]
+        return state
 
     def kinds(self, tick: int) -> set[str]:
         """Return the kinds of event of a tick: all of them once the second pass has been there, else the most telling one."""
