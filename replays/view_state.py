@@ -219,7 +219,7 @@ class ViewState(msgspec.Struct, omit_defaults=True):
 
     def note(self, tick: int, kind: str, text: str, voice: str = "") -> None:
         """Add a line to the event list and mark the tick. `text` is cleaned here."""
-        self.notes.append(Note(tick, kind, one_line(text, 160), voice))
+        self.notes.append(Note(tick, kind, one_line(text, 240), voice))
         self.noted += 1
         if len(self.notes) > NOTES:
             del self.notes[: len(self.notes) - NOTES]

@@ -208,12 +208,13 @@ def plot_rows(state: ViewState, view: View, look: Look, width: int, height: int,
     bars = look.signs.bars
     rows: list[Row] = []
     lines = max(1, height - 1)
+    # Round figures, each at the row that a bar of that height ends in; a plot of nothing has one.
+    every = next((one for one in (1, 2, 5, 10, 20, 25, 50, 100, 250, 1000, 2500) if top / one <= min(4, lines)), top)
+    labels = {lines - max(1, round(value * every / top * lines)): value * every for value in range(1, int(top / every) + 1)}
     for line in range(lines):
         low, high = top * (lines - 1 - line) / lines, top * (lines - line) / lines
         text = "".join(bars[0 if value <= low else min(len(bars) - 1, max(1, round((min(value, high) - low) / (high - low) * (len(bars) - 1))))] for value in values)
-        every = max(1, lines // 4)
-        # Only figures a score can have: a plot of nothing has one.
-        label = f"{high:>5g} " if line % every == 0 and high == int(high) else "      "
+        label = f"{labels[line]:>5g} " if line in labels else "      "
         rows.append(finish(((label, look.dim), (text, look.plot)), width, look))
     axis = "".join(f"{tick:<{max(1, found.column(tick + found.ticks // 4) - found.column(tick)) if tick + found.ticks // 4 < found.ticks else 1}}" for tick in range(0, found.ticks, max(1, found.ticks // 4)))
     rows.append(finish((("    0 ", look.dim), (axis[: width - 7], look.faint)), width, look))

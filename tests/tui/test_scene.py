@@ -15,6 +15,7 @@ from replays.view_state import ViewState
 from rtdesk.tui.board import Overlay, draw_board
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.cards import card_rect, find_card, help_card, log_card
+from rtdesk.tui.history import plot_rows
 from rtdesk.tui.layout import MINIMUM, Layout, arrange
 from rtdesk.tui.looks import LOOKS, make_look
 from rtdesk.tui.result import result_card
@@ -342,6 +343,21 @@ def test_the_pace_of_both_thinkers_is_told_where_there_is_room() -> None:
         for voice in ("planner", "reactor"):
             assert any(row.strip().startswith(voice) and " ms" in row for row in rows) is both, size
         assert any("TPOT" in row and "TTFT" in row for row in rows) is both or any(row.startswith(" TPOT") and " ms" in row for row in rows)
+
+
+@pytest.mark.parametrize("top", [1, 3, 7, 18, 24, 100, 4000])
+@pytest.mark.parametrize("height", [4, 6, 9, 12])
+def test_a_figure_beside_the_plot_stands_where_a_bar_of_that_height_ends(top: int, height: int) -> None:
+    state, view = at(12, 0.5)
+    state.history.scores = [(0, float(top), float(top))]
+    rows = [plain(row) for row in plot_rows(state, view, make_look("dark"), 60, height)]
+    found = {int(row[:6]): number for number, row in enumerate(rows[:-1]) if row[:6].strip()}
+    assert found
+    for value, number in found.items():
+        state.history.scores = [(0, float(value), float(value))]
+        bars = [plain(row)[6] for row in plot_rows(state, view, make_look("dark"), 60, height, top=top)]
+        ends = next(line for line, sign in enumerate(bars) if sign != " ")
+        assert abs(ends - number) <= 1
 
 
 def test_model_text_is_shown_verbatim_brackets_and_all() -> None:
