@@ -65,14 +65,17 @@ def replay(files: Sequence[str], *, tick: int | None, game: str | None, look: st
 
 
 def beside(recording: Replay, stack: contextlib.ExitStack) -> list[Replay]:
-    """Return a recording and what belongs beside it, opened on `stack`, the sides of a match in their order."""
+    """Return a recording and what belongs beside it, a parent's parent too, opened on `stack`, the sides of a match in their order."""
     from replays.errors import ReplayError
     from rtdesk.relatives import relatives
 
     found = [recording]
-    for path in relatives(recording.path, recording.header)[: MOST - 1]:
-        with contextlib.suppress(ReplayError):
-            found.append(stack.enter_context(open_replay(path)))
+    for one in found:
+        # It grows while it is gone through.
+        for path in relatives(one.path, one.header):
+            if len(found) < MOST and not any(os.path.samefile(path, known.path) for known in found):
+                with contextlib.suppress(ReplayError):
+                    found.append(stack.enter_context(open_replay(path)))
     return sorted(found, key=lambda one: one.header.match.side if one.header.match is not None else MOST)
 
 

@@ -111,6 +111,7 @@ def test_what_belongs_beside_a_recording_is_found_in_its_folder_by_its_ids(tmp_p
     raced = made("raced", meas={"file_id": "6", "ghost": "7"}, match=ev.Match(side=0, of=2))
     ghost = made("ghost", meas={"file_id": "7"})
     fork = made("fork", meas={"file_id": "8"}, parent=ev.Parent(file="7", tick=0))
+    again = made("again", meas={"file_id": "9"}, parent=ev.Parent(file="8", tick=1))
     alone = made("alone", meas={"file_id": ""}, parent=ev.Parent(file="", tick=0))
     for name, copied in (("copy", ghost), ("copy-of-first", first)):
         (tmp_path / f"{name}.rtr").write_bytes(Path(copied).read_bytes())
@@ -127,6 +128,7 @@ def test_what_belongs_beside_a_recording_is_found_in_its_folder_by_its_ids(tmp_p
     assert beside(raced) == [raced, ghost]
     assert beside(ghost) == [ghost]
     assert beside(fork) == [ghost, fork]
+    assert beside(again) == [ghost, fork, again]
     assert beside(alone) == [alone]
 
 
