@@ -24,6 +24,7 @@ from rtdesk.options import (
     given_options,
     parse_rate,
     prices_of,
+    split_run,
     words_of,
 )
 from rtdesk.say import complain, one_object
@@ -146,60 +147,30 @@ def cli() -> None:
 @click.option("--vs", metavar="human|AGENT|FILE", help="Play side by side against a person, another agent, or a recording, on the same level.")
 @RUN_OPTIONS
 @click.pass_context
-def play(
-    context: click.Context,
-    game: str,
-    vs: str | None,
-    tick_rate: str | None,
-    record: str | None,
-    no_record: bool,
-    headless: bool,
-    as_json: bool,
-    look: str | None,
-    plain: bool,
-    fps: int | None,
-    **options: Any,
-) -> int:
+def play(context: click.Context, game: str, vs: str | None, **typed: Any) -> int:
     """Play GAME live: snake, freeway, overcooked, or a path to a game of yours."""
-    given = frozenset(name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT)
-    return _run(game, episode_options(options), tick_rate, record, no_record, headless, as_json, look, plain, fps, vs=vs, given=given)
+    options, run_options = split_run(typed)
+    return _run(game, episode_options(options), run_options, vs=vs, given=frozenset(given_options(context, options)))
 
 
-def _run(
-    game: str,
-    options: dict[str, Any],
-    tick_rate: str | None,
-    record: str | None,
-    no_record: bool,
-    headless: bool,
-    as_json: bool,
-    look: str | None,
-    plain: bool,
-    fps: int | None,
-    *,
-    vs: str | None = None,
-    given: frozenset[str] = frozenset(),
-) -> int:
+def _run(game: str, options: dict[str, Any], run_options: dict[str, Any], *, vs: str | None = None, given: frozenset[str] = frozenset()) -> int:
+    """Play live, by the options of `plan_episode` and those of RUN_OPTIONS; `given` are the former's names that were typed."""
     from rtdesk import live
 
-    if record is not None and no_record:
+    if run_options["record"] is not None and run_options["no_record"]:
         raise click.UsageError("--record and --no-record contradict each other; give one of them")
-    if as_json and not headless:
+    if run_options["as_json"] and not run_options["headless"]:
         raise click.UsageError("a screen and a JSON object cannot share the terminal; give --headless with --json, or leave --json out")
     wanted = live.Wanted(
         game=game,
         options=options,
-        tick_rate=parse_rate(tick_rate),
-        record=record,
-        recording=not no_record,
         vs=vs,
         given=given,
-        as_json=as_json,
-        look=look,
-        plain=plain,
-        fps=fps,
+        tick_rate=parse_rate(run_options["tick_rate"]),
+        recording=not run_options["no_record"],
+        **{name: run_options[name] for name in ("record", "as_json", "look", "plain", "fps")},
     )
-    return live.play_headless(wanted) if headless else live.play_on_screen(wanted)
+    return live.play_headless(wanted) if run_options["headless"] else live.play_on_screen(wanted)
 
 
 @cli.command()
@@ -285,27 +256,14 @@ def export(
 @EPISODE_OPTIONS
 @RUN_OPTIONS
 @click.pass_context
-def fork(
-    context: click.Context,
-    file: str,
-    tick: int,
-    game: str | None,
-    tick_rate: str | None,
-    record: str | None,
-    no_record: bool,
-    headless: bool,
-    as_json: bool,
-    look: str | None,
-    plain: bool,
-    fps: int | None,
-    **options: Any,
-) -> int:
+def fork(context: click.Context, file: str, tick: int, game: str | None, **typed: Any) -> int:
     """Play on from a tick of FILE with fresh thinkers: another agent, another budget, or the same again. What is not given is as it was in
     FILE, whatever the defaults below say."""
     from rtdesk.fork import fork_options
 
+    options, run_options = split_run(typed)
     name, found = fork_options(file, tick, given_options(context, options), game=game)
-    return _run(name, found, tick_rate, record, no_record, headless, as_json, look, plain, fps)
+    return _run(name, found, run_options)
 
 
 @cli.command()

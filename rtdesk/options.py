@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-__all__ = ["EPISODE_OPTIONS", "GRID_OPTIONS", "LEVEL_OPTIONS", "PRICE_OPTIONS", "RUN_OPTIONS", "episode_options", "given_options", "parse_rate", "prices_of", "words_of"]
+__all__ = ["EPISODE_OPTIONS", "GRID_OPTIONS", "LEVEL_OPTIONS", "PRICE_OPTIONS", "RUN_OPTIONS", "episode_options", "given_options", "parse_rate", "prices_of", "split_run", "words_of"]
 
 
 def _options(*decorators: Any) -> Callable[[Any], Any]:
@@ -76,6 +76,12 @@ def given_options(context: click.Context, options: dict[str, Any]) -> dict[str, 
     """The options of `plan_episode` that were typed, not filled in."""
     typed = {name for name in options if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT}
     return {name: value for name, value in episode_options(options).items() if name in typed}
+
+
+def split_run(typed: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return (what an episode is, how it is run), by name: RUN_OPTIONS are the second."""
+    run = {name: typed[name] for name in ("tick_rate", "record", "no_record", "headless", "as_json", "look", "plain", "fps")}
+    return {name: value for name, value in typed.items() if name not in run}, run
 
 
 def parse_rate(text: str | None) -> float | None:
