@@ -79,6 +79,27 @@ def test_the_public_cursor_moves_only_when_told(ring: Ring | ListRing) -> None:
     assert ring.lag(3) == 0
 
 
+@pytest.mark.parametrize("crc", [True, False])
+def test_frames_one_by_one_are_those_of_a_row(crc: bool) -> None:
+    """A single frame has a short way of its own through `poll`: three times round the ring it gives what reading in a row gives."""
+    with Ring.create(1 << 12, crc=crc) as ring:
+        writer, single, row = ring.writer(), ring.reader(0), ring.reader(1)
+        seen, number = [], 0
+        while ring.tail < 3 << 12:
+            write(writer, number)
+            told = ring.cursor(0)
+            (frame,) = single.poll(publish=number % 2 == 0)
+            assert ring.cursor(0) == (frame.position if number % 2 == 0 else told)
+            assert (check(frame), frame.seq, single.cursor, single.lag) == (number, number, ring.tail, 0)
+            seen.append(frame)
+            number += 1
+            if number % 20 == 0:
+                assert row.poll() == seen[-20:]
+        single.publish()
+        assert ring.cursor(0) == ring.tail
+        assert single.lost == row.lost == 0
+
+
 def test_a_reader_cannot_publish_what_it_has_not_read(ring: Ring | ListRing) -> None:
     writer, reader = ring.writer(), ring.reader(0)
     write(writer, 1)

@@ -210,6 +210,47 @@ def test_without_the_second_look_and_checksums_torn_bytes_are_believed() -> None
         _read_while_the_writer_laps(crc=False, recheck=False, done=44)
 
 
+def _read_one_while_the_writer_laps(*, recheck: bool, done: int) -> tuple[RingReader, list[int]]:
+    """The same with a single frame to read, which has a short way of its own; the writer goes round once while it is read."""
+    with Ring.create(1 << 12, crc=False) as ring:
+        writer = ring.writer()
+        reader = RingReader(ring.handle(0), recheck=recheck)
+        numbers: list[int] = []
+
+        def go_on(begin: int, end: int) -> None:
+            for number in range(begin, end):
+                writer.write(KIND_EVENT, number // 10, number.to_bytes(4, "little") * 8, at=number)
+
+        def take() -> None:
+            for frame in reader.poll():
+                assert frame.payload == frame.at.to_bytes(4, "little") * 8, "torn"
+                numbers.append(frame.at)
+
+        go_on(0, 29)
+        take()
+        go_on(29, 30)
+        pending = [lambda: go_on(30, 150)]
+        memory, reader._map = reader._map, Racing(reader._map, lambda: pending.pop()() if pending else None, done)  # type: ignore[assignment]
+        take()
+        reader._map = memory
+        take()
+        return reader, numbers
+
+
+@pytest.mark.parametrize("done", [0, 4, 44, 80])
+def test_a_frame_alone_is_dropped_as_well_if_the_writer_ran_into_it(done: int) -> None:
+    reader, numbers = _read_one_while_the_writer_laps(recheck=True, done=done)
+    assert numbers[:29] == list(range(29))
+    assert numbers[29:] == list(range(150 - len(numbers[29:]), 150))
+    assert reader.laps == 1
+    assert len(numbers) + reader.lost == 150
+
+
+def test_without_the_second_look_a_frame_alone_is_believed_torn() -> None:
+    with pytest.raises(AssertionError, match="torn"):
+        _read_one_while_the_writer_laps(recheck=False, done=44)
+
+
 def _accounted(tallies: list[Tally], frames: int) -> None:
     for slot, tally in enumerate(tallies):
         assert tally.wrong == 0, f"reader {slot} accepted {tally.wrong} frames that were not what was written"

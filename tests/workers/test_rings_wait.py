@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from ring_kit import write
 
-from workers.rings import KIND_CHUNK, KIND_EVENT, KIND_MARK, ListRing, Ring, RingReader, RingWriter, Switchboard, wait_any
+from workers.rings import KIND_CHUNK, KIND_EVENT, KIND_MARK, ListRing, Ring, RingReader, RingWriter, Switchboard, Waiter, wait_any
 from workers.rings.layout import S_SLEEPING, SLOT_WORDS, W_ASLEEP_ANY, W_ASLEEP_EVENTS, W_SLOTS
 from workers.rings.wait import FLOOD_FRAMES, FLOOD_NAP_S
 
@@ -122,6 +122,39 @@ def test_a_batch_with_an_event_in_it_wakes_who_sleeps_for_events(ring: Ring) -> 
     with writer.batch():
         writer.write(KIND_CHUNK, 0, b"")
     assert rung(reader) == 0
+
+
+def test_what_is_held_wakes_nobody_until_it_is_shown_and_then_once(ring: Ring) -> None:
+    writer, reader = ring.writer(), ring.reader(0)
+    assert reader.doorbell is not None
+    reader.doorbell.drain()
+    reader.lie_down(True)
+    writer.show()
+    writer.hold()
+    for _ in range(3):
+        writer.write(KIND_EVENT, 0, b"")
+    assert (rung(reader), reader.ready(events_only=True)) == (0, False)
+    writer.show()
+    assert (rung(reader), len(reader.poll())) == (1, 3)
+    reader.get_up()
+    writer.write(KIND_EVENT, 0, b"")
+    assert len(reader.poll()) == 1, "nothing is held after `show`"
+    writer.hold()
+    writer.write(KIND_EVENT, 0, b"")
+    writer.close()
+    assert len(reader.poll()) == 1, "what a closed writer held is not lost"
+
+
+def test_a_waiter_serves_one_wait_after_the_other(ring: Ring) -> None:
+    writer, reader = ring.writer(), ring.reader(0)
+    read_end, write_end = os.pipe()
+    waiter = Waiter([reader], [read_end])
+    for number in range(3):
+        assert when_asleep(ring, lambda: waiter.wait(LONG_S), lambda number=number: write(writer, number)) == [reader]  # type: ignore[misc]
+        reader.poll()
+        assert waiter.wait(0.001) == []
+    assert when_asleep(ring, lambda: waiter.wait(LONG_S, True), lambda: os.close(write_end)) == [read_end]
+    os.close(read_end)
 
 
 def test_a_new_incarnation_is_rung_for_though_the_last_one_died_asleep(ring: Ring) -> None:
