@@ -14,7 +14,7 @@ from workers.conductor import Conductor, Want
 from workers.config import plan_episode
 from workers.episode import cast_of, make_game, make_header
 from workers.pace import Tempo
-from workers.rings import ListRing
+from workers.rings import ListRing, Ring
 from workers.wire import Emitter, drain, split
 
 SECOND = 1_000_000_000
@@ -108,3 +108,20 @@ def test_time_that_stood_still_moves_every_deadline_to_come_and_is_the_hosts_fau
     assert [tick.deadline_ns for tick in of(events, ev.Tick)] == [SECOND, 2 * SECOND, 13 * SECOND, 14 * SECOND]
     assert [(fault.cause, fault.what) for fault in of(events, ev.Fault)] == [("host", "paused for 10.0 s")]
     assert of(events, ev.End)[0].totals.faults == 0
+
+
+def test_from_the_action_to_the_next_tick_readers_are_woken_once() -> None:
+    config = plan_episode("metronome", agent="default", tick_budget="1s", ticks=3)
+    game = make_game(config)
+    header = make_header(config, game, meas={})
+    with Ring.create(1 << 14) as ring, ring.writer() as writer, ring.reader(0) as reader:
+        conductor = Conductor(cast_of(config, game, header), game, Emitter(writer), header=header, tempo=Tempo(math.inf, tick_tokens=None))
+        seen = []
+        for want in conductor.run():
+            kinds = [type(item).__name__ for item in split(drain(reader))]
+            if want.kind == "tick":
+                assert kinds == [], "a step alone wakes everybody before the next tick is written"
+            else:
+                seen.append(kinds)
+        seen.append([type(item).__name__ for item in split(drain(reader))])
+    assert seen == [["Episode", "Go", "Tick"], ["Action", "Step", "Tick"], ["Action", "Step", "Tick"], ["Action", "Step", "End", "Close"]]
