@@ -64,7 +64,7 @@ def test_frames_without_tokens_are_passed_over(arrivals: Any) -> None:
     times.tokens(ev.Token(tick=0, t_ns=7, stream="reactor", generation=0, channel="content", text="xy", lens=[1, 1], meas={"arrivals": arrivals}))
     times.tokens(ev.Token(tick=0, t_ns=9, stream="reactor", generation=0, channel="content", text="", lens=[]))
     times.end(generation("end", 10, finish="stop", clock_tokens=2, meas={"ttft_s": "fast", "tpot_s": float("inf")}))
-    times.summary()
+    assert times.summary() == {"ttft_s": None, "tpot_s": None, "fit": None}
 
 
 def test_weights_count_as_so_many_values() -> None:

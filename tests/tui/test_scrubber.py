@@ -591,10 +591,16 @@ def test_the_palette_knows_the_scrubbers_commands() -> None:
 
     async def script(pilot: Pilot[None]) -> None:
         commands = {command.title: command for command in bench.app.get_system_commands(bench.app.screen)}
+        bench.lead.command("jump", "6")
+        bench.beat()
         commands["A tick back, a tick on"].callback()
+        bench.beat()
+        assert bench.place[0] == 5
         commands["Next hit, hit before"].callback()
+        before = bench.lead.status.speed
         commands["Slow motion, and back"].callback()
         bench.beat()
+        assert bench.lead.status.speed < before
 
     bench.run(script)
 
