@@ -14,7 +14,8 @@ import queue
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,18 +83,20 @@ class DaskEngine:
         try:
             with dask.config.set(own):
                 if self._scratch is not None:
-                    self._cluster = LocalCluster(
-                        n_workers=slots,
-                        threads_per_worker=1,
-                        processes=True,
-                        host="127.0.0.1",
-                        scheduler_port=0,
-                        dashboard_address="127.0.0.1:0",
-                        worker_dashboard_address="127.0.0.1:0",
-                        scheduler_kwargs={"dashboard": False},
-                        silence_logs=logging.CRITICAL,
-                        local_directory=self._scratch.name,
-                    )
+                    with _silent():
+                        self._cluster = LocalCluster(
+                            n_workers=slots,
+                            threads_per_worker=1,
+                            processes=True,
+                            host="127.0.0.1",
+                            scheduler_port=0,
+                            dashboard_address="127.0.0.1:0",
+                            worker_dashboard_address="127.0.0.1:0",
+                            scheduler_kwargs={"dashboard": False},
+                            preload=__name__,
+                            silence_logs=logging.CRITICAL,
+                            local_directory=self._scratch.name,
+                        )
                 self._client: Any = Client(self._cluster or address, timeout=f"{REACHED_S:g}s", set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             self.close()
@@ -166,13 +169,31 @@ class DaskEngine:
 
 def _play_far(job: Job, scratch: str | None) -> tuple[Row, bytes]:
     """Play an episode on a worker; return its row and its replay. A worker of our own, which may be ended at any time, writes into `scratch`."""
-    if scratch is not None:
-        # A worker of our own has our terminal: what a game prints is to go nowhere near the object on stdout, or the line of progress.
-        with open(os.devnull, "w") as nowhere:
-            for stream in (1, 2):
-                os.dup2(nowhere.fileno(), stream)
     with tempfile.TemporaryDirectory(prefix="rtdesk-bench-", dir=scratch) as folder:
         row = play(job, folder)
         data = b"" if row.replay is None else (Path(folder) / Path(row.replay).name).read_bytes()
     return row, data
 
+
+def dask_setup(worker: object) -> None:
+    """What a worker of our own does when it starts: it has our terminal, and what a game prints is to go nowhere near the object on stdout."""
+    _hush()
+
+
+def _hush() -> None:
+    with open(os.devnull, "w") as nowhere:
+        for stream in (1, 2):
+            os.dup2(nowhere.fileno(), stream)
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Say nothing meanwhile; processes that are started now never will, until they are started again."""
+    kept = [os.dup(stream) for stream in (1, 2)]
+    try:
+        _hush()
+        yield
+    finally:
+        for stream, copy in zip((1, 2), kept):
+            os.dup2(copy, stream)
+            os.close(copy)
