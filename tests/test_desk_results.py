@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from replays import events as ev
-from rtdesk.desk import _told
+from rtdesk.desk import _look_back, _told
 from rtdesk.heat import Table
 from rtdesk.live_source import REMARK_NS, LiveSource
 from workers.config import Config, plan_episode
@@ -73,3 +73,23 @@ def test_a_terminal_that_is_gone_does_not_change_the_exit_code(tmp_path: Path, m
     on = heat(plan_episode("snake", agent="random", load="easy"), tmp_path / "a.rtr")
     assert _told(Table(on, lambda configs: on), 129) == 129
     assert dropped == [True]
+
+
+@pytest.mark.parametrize(("game", "given"), [("snake", None), ("./mine.py", "./mine.py")])
+def test_looking_back_opens_what_was_recorded_and_trusts_the_game_that_was_played(game: str, given: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    closed: list[bool] = []
+
+    def replay(files: Any, **options: Any) -> int:
+        asked.append((list(files), options))
+        return 0
+
+    monkeypatch.setattr("rtdesk.replaying.replay", replay)
+    log: Any = SimpleNamespace(close=lambda: closed.append(True))
+    wanted: Any = SimpleNamespace(look="light", plain=True, fps=7)
+    assert _look_back(["a.rtr", "b.rtr"], wanted, game, log) == 0
+    assert asked == [(["a.rtr", "b.rtr"], {"tick": None, "game": given, "look": "light", "plain": True, "fps": 7})]
+    # The screen of the recording keeps a log of its own.
+    assert closed == [True]
+    assert _look_back([], wanted, game, log) == 0
+    assert len(asked) == 1
