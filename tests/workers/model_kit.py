@@ -18,7 +18,9 @@ SSE = {"content-type": "text/event-stream; charset=utf-8"}
 
 
 class Say:
-    """One answer. `writes` are the bytes in the pieces in which they are sent; `end` is close, hang or reset; `framed` chunked, length or none."""
+    """One answer. `writes` are the bytes in the pieces in which they are sent; `end` is close, hang or reset; `framed` chunked, length or none.
+
+    `raw` is sent instead of all that; with a gap, again and again."""
 
     def __init__(
         self,
@@ -145,6 +147,10 @@ class ModelServer:
     def _say(self, connection: socket.socket, say: Say, asked: Asked) -> None:
         if say.raw is not None:
             connection.sendall(say.raw)
+            while say.gap_s and not (self._done.wait(say.gap_s) or gone(connection)):
+                connection.sendall(say.raw)
+            if say.gap_s:
+                asked.closed.set()
             return
         framing = {"chunked": "transfer-encoding: chunked\r\n", "length": f"content-length: {len(say.body)}\r\n", "none": ""}[say.framed]
         head = f"HTTP/1.1 {say.status} X\r\n" + "".join(f"{name}: {value}\r\n" for name, value in say.headers.items()) + framing

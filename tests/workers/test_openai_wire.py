@@ -15,7 +15,7 @@ import pytest
 from model_kit import SSE, Asked, ModelServer, Say, delta, sse, usage
 from test_openai_cases import Skipping, read
 
-from workers.backends import Chunk, Finish
+from workers.backends import Chunk, Finish, openai
 from workers.backends.openai import Backend
 from workers.backends.openai.framing import Inflater
 from workers.backends.openai.heard import Heard, hear
@@ -329,6 +329,27 @@ def test_total_time_is_limited_however_alive_the_server_is() -> None:
         assert server.asked[0].closed.wait(ENOUGH_S)
     assert kind(heard) == "stalled"
     assert "0.3 s" in str(heard.error)
+
+
+@pytest.mark.parametrize("head", [b"HTTP/1.1 100 Continue\r\n\r\n", b"H"])
+def test_head_without_end_is_a_stall_and_the_server_sees_it_closed(head: bytes) -> None:
+    with ModelServer(Say(raw=head, gap_s=0.02)) as server:
+        backend = Backend(server.spec, total_timeout_s=0.3, attempts=1, places=NOBODY)
+        heard = hear(backend.ask("?"))
+        backend.close()
+        assert server.asked[0].closed.wait(ENOUGH_S)
+    assert kind(heard) == "stalled"
+    assert str(heard.error).endswith("no answer began within 0.3 s")
+
+
+@pytest.mark.parametrize("say", [Say(raw=b"HTTP/1.1 100 Continue\r\n\r\n", gap_s=0.02), Say(b": on it\n\n" * 100_000, gap_s=0.02)], ids=["head", "body"])
+def test_description_that_never_ends_is_none(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "_DESCRIBE_S", 0.3)
+    with ModelServer(say) as server:
+        backend = Backend(server.spec, places=NOBODY)
+        assert backend.describe() == {"context_tokens": None, "listed": None}
+        backend.close()
+        assert server.asked[0].closed.wait(ENOUGH_S)
 
 
 def test_flood_is_read_in_few_chunks_and_to_its_end() -> None:

@@ -174,7 +174,13 @@ class Backend:
         out: dict[str, Any] = {"context_tokens": None, "listed": None}
         try:
             reply = self._open_line().send(
-                "GET", models_url(self.endpoint.url), headers=asked, body=None, idle_s=min(self.idle_timeout_s, _DESCRIBE_S), hold=Hold()
+                "GET",
+                models_url(self.endpoint.url),
+                headers=asked,
+                body=None,
+                idle_s=min(self.idle_timeout_s, _DESCRIBE_S),
+                hold=Hold(),
+                within_s=_DESCRIBE_S,
             )
             text = reply.text(limit=1 << 22, timeout_s=_DESCRIBE_S)
             reply.finish()

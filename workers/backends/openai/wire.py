@@ -58,12 +58,20 @@ class Hold:
         self._lock = threading.Lock()
         self.socket: socket.socket | None = None
         self.cut = False
+        self.late = False
+        """Whether the headers did not come in time."""
 
     def note(self, sock: socket.socket | None) -> None:
         with self._lock:
             self.socket = sock
-            if self.cut:
+            if self.cut or self.late:
                 self._shut()
+
+    def expire(self) -> None:
+        """Close the connection of a request whose headers have no end; what waits for them comes back."""
+        with self._lock:
+            self.late = True
+            self._shut()
 
     def cancel(self) -> None:
         """Close the connection; the server sees it, and a read that waits comes back."""
@@ -138,11 +146,20 @@ class Line:
         for scheme in ("http://", "https://"):
             self._session.mount(scheme, _Adapter(pool_maxsize=8, max_retries=0))
 
-    def send(self, method: str, url: str, *, headers: dict[str, str], body: bytes | None, idle_s: float, hold: Hold) -> Reply:
-        """Send a request and return its reply once the headers are there. Raises Broken."""
+    def send(
+        self, method: str, url: str, *, headers: dict[str, str], body: bytes | None, idle_s: float, hold: Hold, within_s: float | None = None
+    ) -> Reply:
+        """Send a request and return its reply once the headers are there. Raises Broken.
+
+        `idle_s` limits one silence; `within_s` all of it, for a server that sends headers, or says that it goes on, for ever.
+        """
         proxies = {} if is_loopback(url) else get_environ_proxies(url)
         bundle = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or os.environ.get("SSL_CERT_FILE")
         _here.hold = hold
+        alarm = None if within_s is None else threading.Timer(within_s, hold.expire)
+        if alarm is not None:
+            alarm.daemon = True
+            alarm.start()
         try:
             response = self._session.request(
                 method,
@@ -156,9 +173,13 @@ class Line:
                 allow_redirects=False,
             )
         except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+            if hold.late and not hold.cut:
+                raise Broken("stalled", f"{shown_url(url)}: no answer began within {within_s:g} s") from None
             raise _broken(error, url, connect_s=self._connect_s, idle_s=idle_s) from None
         finally:
             _here.hold = None
+            if alarm is not None:
+                alarm.cancel()
         return Reply(response, hold)
 
     def close(self) -> None:
@@ -257,13 +278,14 @@ class Reply:
         return data
 
     def text(self, *, limit: int, timeout_s: float) -> str:
-        """Return the beginning of the body as text, for a message; what cannot be read is left out."""
+        """Return the beginning of the body as text, for a message; what cannot be read, or not in `timeout_s` seconds, is left out."""
         parts: list[bytes] = []
         size = 0
+        until = time.monotonic() + timeout_s
         with contextlib.suppress(Broken, TimeoutError):
             self.unpack()
-            while not self.ended and size < limit:
-                for piece in self.read(timeout_s):
+            while not self.ended and size < limit and (left := until - time.monotonic()) > 0:
+                for piece in self.read(left):
                     parts.append(piece)
                     size += len(piece)
                     if size >= limit:
