@@ -21,13 +21,7 @@ def checks() -> Iterator[tuple[bool, str, str]]:
     yield sys.version_info >= (3, 11), "python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
     stranger = intruder()
     yield stranger is None, "packages", stranger or "games, replays and workers lie beside rtdesk"
-    for name in ("textual", "msgpack", "msgspec", "requests", "click", "platformdirs", "numpy"):
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            yield True, name, version(name)
-        except PackageNotFoundError:
-            yield False, name, "is not installed; install rtdesk again"
+    yield from libraries()
     yield memory()
     yield True, "wake-ups", "eventfd" if hasattr(os, "eventfd") else "pipes"
     for what, path in (("replays", replay_folder()), ("log", log_file().parent)):
@@ -39,6 +33,36 @@ def checks() -> Iterator[tuple[bool, str, str]]:
     terminal = f"TERM={os.environ.get('TERM', 'unset')}" + (", NO_COLOR" if os.environ.get("NO_COLOR") else "")
     shown = sys.stdout is not None and sys.stdout.isatty()
     yield shown, "terminal", terminal if shown else "stdout is no terminal: play with --headless"
+
+
+def libraries() -> Iterator[tuple[bool, str, str]]:
+    """Whether what rtdesk is built on is there, and new enough."""
+    import re
+    from importlib.metadata import PackageNotFoundError, requires, version
+
+    try:
+        wanted = [line for line in requires("rtdesk") or () if "extra ==" not in line]
+    except PackageNotFoundError:
+        yield False, "libraries", "rtdesk is not installed, so nothing says what it needs; install it with pip install ."
+        return
+    for line in wanted:
+        match = re.match(r"([\w-]+)[^>]*(?:>=([\d.]+))?", line)
+        assert match is not None
+        name, least = match[1], match[2] or "0"
+        try:
+            found = version(name)
+        except PackageNotFoundError:
+            yield False, name, "is not installed; install rtdesk again"
+            continue
+        fine = _numbers(found) >= _numbers(least)
+        yield fine, name, found if fine else f"{found} is too old, expected {least} or newer; install rtdesk again"
+
+
+def _numbers(version: str) -> list[int]:
+    """The leading numbers of a version, for comparing."""
+    import re
+
+    return [int(number) for number in re.findall(r"\d+", re.match(r"[\d.]*", version)[0])]  # type: ignore[index]
 
 
 def memory() -> tuple[bool, str, str]:
@@ -57,7 +81,7 @@ def report() -> int:
     """Print every check; exit 1 if one that matters fails."""
     bad = 0
     for fine, what, text in checks():
-        print(f"{'ok  ' if fine else 'bad ' if what != 'terminal' else 'note'}  {what:14} {text}")
+        print(f"{'ok  ' if fine else 'bad ' if what != 'terminal' else 'note'}  {what:23} {text}")
         bad += not fine and what != "terminal"
     return 1 if bad else 0
 

@@ -207,6 +207,25 @@ def test_answer_prints_how_a_text_is_read(tmp_path: Path) -> None:
     assert json.loads(done.stdout) == {"actions": ["U", "L"], "turns": [4, 5], "why": None}
 
 
+def test_doctor_names_a_library_that_is_too_old_and_one_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    from importlib import metadata
+
+    from rtdesk.doctor import libraries
+
+    def version(name: str) -> str:
+        if name == "msgspec":
+            raise metadata.PackageNotFoundError(name)
+        return {"click": "8.1.7", "textual": "8.10.0rc1"}[name]
+
+    monkeypatch.setattr(metadata, "requires", lambda name: ["textual<9,>=8.2", "click>=8.2", "msgspec>=0.19", 'dask>=9; extra == "cluster"'])
+    monkeypatch.setattr(metadata, "version", version)
+    assert list(libraries()) == [
+        (True, "textual", "8.10.0rc1"),
+        (False, "click", "8.1.7 is too old, expected 8.2 or newer; install rtdesk again"),
+        (False, "msgspec", "is not installed; install rtdesk again"),
+    ]
+
+
 def test_doctor_and_games_name_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = in_process("doctor", capsys=capsys)
     assert code == 0
