@@ -200,7 +200,8 @@ class Stream:
         self._meter.request()
         self._sent = self._clock()
         idle = min(self._limits.idle_s, self._limits.total_s)
-        within = self._limits.total_s
+        # A silence is found out by itself; this is for a head that goes on and on.
+        within = min(self._limits.total_s, idle + self._limits.connect_s + 1.0)
         reply = self._line.send("POST", self._url, headers=self._headers, body=self._body(), idle_s=idle, hold=self._hold, within_s=within)
         self._reply = reply
         if reply.status != 200:
