@@ -10,7 +10,7 @@ from replays.clean import width as cells
 from rtdesk.tui.looks import Look
 from rtdesk.tui.wrap import clip
 
-__all__ = ["Row", "Run", "beside", "blank", "columns", "finish", "plain", "rule", "spread"]
+__all__ = ["Row", "Run", "blank", "columns", "finish", "plain", "rule", "spread"]
 
 Run = tuple[str, Style]
 Row = tuple[Run, ...]
@@ -90,13 +90,3 @@ def rule(look: Look, voice: str, title: str, notes: Sequence[str], right: str, w
     line = " " + signs.line * max(0, gap - 1)
     runs = [*head, (line if gap > 0 else "", look.rule), *tail]
     return finish(runs, width, look)
-
-
-def beside(left: list[Row], right: list[Row], left_width: int, right_width: int, look: Look) -> list[Row]:
-    """Return two blocks of rows side by side, the shorter one padded."""
-    rows = []
-    for i in range(max(len(left), len(right))):
-        one = left[i] if i < len(left) else blank(left_width, look)
-        two = right[i] if i < len(right) else blank(right_width, look)
-        rows.append((*one, *two))
-    return rows
