@@ -202,6 +202,19 @@ def test_kept_states_take_no_more_than_their_room() -> None:
         assert settled(states.before(tick)) == settled(folded_before(tick))
 
 
+def test_kept_states_share_a_text_that_grew_and_no_other() -> None:
+    states = States(EventList(EVENTS))
+    tails = {3: "The head is at ", 1: "The head", 5: "The head is at (3,4)", 7: "The tail ", 2: "", 9: "The tail is at (1,1)"}
+    for count, tail in tails.items():
+        state = ViewState()
+        state.planner.tail = tail
+        states.keep(count, state)
+        assert state.planner.text == tail, "the caller's own state is left alone"
+    assert {count: states._kept[count].copy().planner.text for count in tails} == tails
+    held = {id(text): text.text for kept in states._kept.values() for text, _ in kept.tails[:1]}
+    assert sorted(held.values()) == ["The head is at (3,4)", "The tail is at (1,1)"]
+
+
 @pytest.mark.parametrize("data", [{"tick": "x"}, {"tick": 7, "note": "state after it"}, {}, {"tick": 7, "planner": {"name": 5}}, {"tick": 3, "planner": {"name": "planner"}}])
 def test_a_keyframe_that_is_no_state_is_passed_over(data: dict[str, object]) -> None:
     class Store(EventList):
