@@ -47,6 +47,45 @@ def test_a_start_may_take_longer_where_many_want_the_processors(load: float | No
     assert start_s() == patience_s
 
 
+SLOW_TO_IMPORT = """
+import multiprocessing, pathlib, time
+
+if multiprocessing.parent_process() is not None:
+    pathlib.Path("importing").touch()
+    time.sleep(60)
+
+
+def main():
+    pass
+"""
+STARTER = """
+import multiprocessing, os, time
+import slow
+from workers.live.birth import Cord, born
+
+if __name__ == "__main__":
+    process = multiprocessing.get_context("spawn").Process(target=born, args=(Cord(os.getpid(), holds=True), slow.main, ()), daemon=True)
+    process.start()
+    print(process.pid, flush=True)
+    process.join()
+"""
+
+
+def test_a_child_that_is_still_importing_goes_with_its_parent(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text(SLOW_TO_IMPORT, encoding="utf-8")
+    (tmp_path / "starter.py").write_text(STARTER, encoding="utf-8")
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(tmp_path)))}
+    with subprocess.Popen([sys.executable, "starter.py"], cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        child = int(starter.stdout.readline())
+        deadline = time.monotonic() + DEADLINE_S
+        while not (tmp_path / "importing").exists():
+            assert time.monotonic() < deadline
+            time.sleep(0.005)
+        starter.kill()
+        gone([child], seconds=1.0)
+
+
 # Live equals simulated.
 
 AGENTS: list[dict[str, Any]] = [

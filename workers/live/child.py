@@ -27,6 +27,7 @@ from games.base import GameError
 from replays import events as ev
 from workers.config import Config
 from workers.errors import ConfigError, WorkerError
+from workers.live.birth import die_with
 from workers.rings import Doorbell, RingReader, RingWriter, Waiter, Wiring
 from workers.wire import Emitter, Ready
 
@@ -44,7 +45,6 @@ HELD_BACK = (signal.SIGINT, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (si
 """What a terminal sends to everybody. Blocked around a child's start, which inherits that, until the child ignores them."""
 
 _MAINS = {"game": "workers.live.game", "planner": "workers.live.thinkers", "reactor": "workers.live.thinkers", "recorder": "workers.live.recorder"}
-_PR_SET_PDEATHSIG = 1
 _PR_SET_TIMERSLACK = 29
 BEAT_NS = 50_000_000
 """A sign of life is due every 100 ms."""
@@ -229,13 +229,10 @@ def follow_parent(parent_pid: int, *, kernel_watch: bool) -> None:
 
         threading.Thread(target=watch, name="parent", daemon=True).start()
     if sys.platform == "linux":
-        libc = ctypes.CDLL(None, use_errno=True)
-        libc.prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
-        if kernel_watch:
-            # Also where the thread above never comes to run: in a loop of foreign code that keeps the interpreter's lock.
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent_pid:
-                os._exit(0)
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_TIMERSLACK, 1, 0, 0, 0)
+    if kernel_watch:
+        # Also where the thread above never comes to run: in a loop of foreign code that keeps the interpreter's lock.
+        die_with(parent_pid)
 
 
 def _start_log(queue: Any) -> None:

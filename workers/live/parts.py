@@ -16,6 +16,7 @@ from typing import Any
 
 from replays.clean import one_line
 from workers.errors import WorkerError
+from workers.live.birth import Cord, born
 from workers.live.child import HELD_BACK, TOLD, Pipe
 
 __all__ = ["Part"]
@@ -87,9 +88,13 @@ class Part:
         os.set_blocking(read, False)
         self._pipe = read
         self.started_ns = time.monotonic_ns()
-        wiring, orders = arguments(self.incarnation, threading.current_thread() is threading.main_thread())
+        kernel_watch = threading.current_thread() is threading.main_thread()
+        wiring, orders = arguments(self.incarnation, kernel_watch)
         process = multiprocessing.get_context("spawn").Process(
-            target=main, args=(wiring, Pipe(write), orders, queue), name=f"rtdesk-{self.role}", daemon=True
+            target=born,
+            args=(Cord(os.getpid(), holds=kernel_watch), main, (wiring, Pipe(write), orders, queue)),
+            name=f"rtdesk-{self.role}",
+            daemon=True,
         )
         try:
             with _bare_main(), _held_back():
