@@ -48,9 +48,9 @@ def test_a_start_may_take_longer_where_many_want_the_processors(load: float | No
 
 
 SLOW_TO_IMPORT = """
-import multiprocessing, pathlib, time
+import os, pathlib, time
 
-if multiprocessing.parent_process() is not None:
+if "SLOW" in os.environ:
     pathlib.Path("importing").touch()
     time.sleep(60)
 
@@ -63,19 +63,18 @@ import multiprocessing, os, time
 import slow
 from workers.live.birth import Cord, born
 
-if __name__ == "__main__":
-    process = multiprocessing.get_context("spawn").Process(target=born, args=(Cord(os.getpid(), holds=True), slow.main, ()), daemon=True)
-    process.start()
-    print(process.pid, flush=True)
-    process.join()
+os.environ["SLOW"] = "1"
+process = multiprocessing.get_context("spawn").Process(target=born, args=(Cord(os.getpid(), holds=True), slow.main, ()), daemon=True)
+process.start()
+print(process.pid, flush=True)
+process.join()
 """
 
 
 def test_a_child_that_is_still_importing_goes_with_its_parent(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(SLOW_TO_IMPORT, encoding="utf-8")
-    (tmp_path / "starter.py").write_text(STARTER, encoding="utf-8")
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(tmp_path)))}
-    with subprocess.Popen([sys.executable, "starter.py"], cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as starter:
+    with subprocess.Popen([sys.executable, "-c", STARTER], cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as starter:
         assert starter.stdout is not None
         child = int(starter.stdout.readline())
         deadline = time.monotonic() + DEADLINE_S
