@@ -72,6 +72,7 @@ class Heat:
         self.held = False
         """Whether its time was asked to stand still, or to stand still again after a step."""
         self._referee: Referee | None = None
+        self._closed = False
 
     def start(self) -> None:
         """Start all processes; returns at once. Raises WorkerError if one cannot be started; then everything is closed."""
@@ -94,8 +95,8 @@ class Heat:
         return all(run.over for run in self.runs)
 
     def poll(self, now_ns: int) -> None:
-        """Begin, if it is time."""
-        if self.gate is None or not self.gate.due(now_ns, ready=self.ready):
+        """Begin, if it is time. What has been closed never begins: the heat after it may have failed to start while this one was counting."""
+        if self._closed or self.gate is None or not self.gate.due(now_ns, ready=self.ready):
             return
         if self._referee is not None:
             self._referee.begin()
@@ -120,6 +121,7 @@ class Heat:
 
     def close(self) -> None:
         """End everything. Safe to call twice."""
+        self._closed = True
         if self._referee is not None:
             self._referee.close()
         for run in self.runs:
@@ -186,9 +188,11 @@ class Table:
             try:
                 self._fresh = self._begin(configs)
                 self.error = None
-            except (WorkerError, ValueError, OSError) as error:
-                log.error("no further run: %s", error)
-                self.error = str(error)
+            except Exception as error:
+                # Whatever it is: a traceback of a thread's own would be written over the screen, and the person never told.
+                log.exception("no further run")
+                known = isinstance(error, WorkerError | ValueError | OSError)
+                self.error = str(error) if known else f"no further run: {type(error).__name__}: {error}"
 
         self._swap = threading.Thread(target=swap, name="change-run", daemon=True)
         self._swap.start()

@@ -209,6 +209,50 @@ def test_a_side_that_is_out_or_dead_does_not_hold_the_other() -> None:
         assert "SIGKILL" in (play.table.heat.runs[1].failure or "")
 
 
+def test_a_flood_of_keys_never_drowns_the_word_a_side_waits_for() -> None:
+    with playing(level("default", "freeway", ticks=4), level("human", "freeway", ticks=4), hands=[{}, {0: 0}]) as play:
+        # Nobody polls, so nothing begins before this.
+        until = time.monotonic() + DEADLINE_S
+        while not play.table.heat.ready:
+            assert time.monotonic() < until, "the sides do not stand at their beginning"
+            threading.Event().wait(0.005)
+        game = play.table.heat.runs[1].pids()["game"]
+        os.kill(game, signal.SIGSTOP)
+        try:
+            play.table.heat.poll(time.monotonic_ns())
+            while not play.states[0].header:
+                # The side that runs has had the word, so the one that stands still has it, too.
+                assert time.monotonic() < until, "the word was not given"
+                play.poll()
+            for _ in range(5000):
+                play.sources[1].command("key", "D")
+        finally:
+            os.kill(game, signal.SIGCONT)
+        play.until("end", lambda: play.over)
+        assert play.states[1].steps == 4
+
+
+def test_a_heat_that_was_ended_while_it_counted_never_begins_and_the_next_can_be_asked_for() -> None:
+    with playing(level("default", "freeway", ticks=4), level("human", "freeway", ticks=4), gate=Gate(count=1), hands=[{}, {0: 0}]) as play:
+        play.until("readiness", lambda: play.table.heat.ready)
+        begin = play._begin
+
+        def fail(configs: Sequence[Config]) -> Heat:
+            raise RuntimeError("no thread to be had")
+
+        play.table._begin = fail
+        play.sources[0].command("restart")
+        play.until("the change", lambda: not play.table.changing)
+        assert "no thread to be had" in play.sources[0].status.note
+        # The count of the heat that was put away is long over.
+        play.table.heat.poll(time.monotonic_ns() + 10_000_000_000)
+        assert not play.states[0].steps
+        play.table._begin = begin
+        play.sources[0].command("restart")
+        play.until("end", lambda: play.over)
+        assert play.count == 2
+
+
 def test_pausing_holds_all_boards_and_the_next_heat_is_another_match() -> None:
     with playing(level("default", "freeway", ticks=400), level("human", "freeway", ticks=400), hands=[{}, {0: 0}]) as play:
         play.until("a few steps", lambda: play.states[0].steps >= 2)

@@ -88,6 +88,7 @@ class Actions:
         if what == "pause" and len(self.sources) > 1:
             # Said and not toggled, so that boards side by side never stand the one way and the other.
             value = "off" if self._leading.status.play == "paused" else "on"
+        leading = self._leading
         answer = self.source.command(what, value)
         for other in self.sources:
             if other is self.source:
@@ -97,7 +98,9 @@ class Actions:
                 tick = getattr(self.source, "tick", None)
                 other.command("jump", str(tick if tick is not None else self.state.tick))
             else:
-                other.command(what, value)
+                said = other.command(what, value)
+                # A side that is out has nothing to say to what the others do.
+                answer = answer or (said if other is leading else "")
         self._status = self._leading.status
         self._soon()
         self.say(answer)

@@ -143,6 +143,7 @@ class DeskApp(Actions, Playing, App[None]):
         self._arranged: tuple[Any, Layout] | None = None
         self._parts: dict[str, Rows] = {}
         self._beating: asyncio.Handle | None = None
+        self._beat_due = 0.0
         self._human = next((one.status.human for one in self.sources if one.status.human), ())
         self._people = max(one.status.people for one in self.sources) or bool(self._human)
         for theme in THEMES.values():
@@ -164,8 +165,8 @@ class DeskApp(Actions, Playing, App[None]):
 
     @property
     def _leading(self) -> Source:
-        """The source that says how it runs: the first that still does."""
-        return next((run.source for run in self._sides if run.state.end is None), self.source)
+        """The source that says how it runs: the first that still does. One whose process has died is over, too, and has no end to show for it."""
+        return next((run.source for run in self._sides if not run.over), self.source)
 
     @property
     def boards(self) -> BoardMaker:
@@ -270,7 +271,12 @@ class DeskApp(Actions, Playing, App[None]):
             return
         period = 1.0 / min(self._fps, FLOOD_FPS if flood else FPS) if self._quiet < QUIET else QUIET_S
         spent = (self._clock() - started) / 1e9
-        self._beating = asyncio.get_running_loop().call_later(max(0.002, period - spent), self._beat)
+        self._wait_for_beat(max(0.002, period - spent))
+
+    def _wait_for_beat(self, delay_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        self._beat_due = loop.time() + delay_s
+        self._beating = loop.call_later(delay_s, self._beat)
 
     def _soon(self) -> None:
         """Something a person did is to be seen: do not wait for a slow beat."""
@@ -278,15 +284,17 @@ class DeskApp(Actions, Playing, App[None]):
         if self._quiet >= QUIET and self._beating is not None:
             self._beating.cancel()
             self._quiet = 0
-            self._beating = asyncio.get_running_loop().call_soon(self._beat)
+            self._wait_for_beat(0.0)
 
     def _hurry(self) -> None:
         """A key of the game was pressed: what it did is told within a millisecond or so, and is to be seen before the next frame is due."""
         self._stale = True
-        if self._beating is not None:
+        due = asyncio.get_running_loop().time() + ECHO_S
+        # Never later than it was due already: keys that come without end, as pasted ones do, would put it off for as long.
+        if self._beating is not None and self._beat_due > due:
             self._beating.cancel()
             self._quiet = 0
-            self._beating = asyncio.get_running_loop().call_later(ECHO_S, self._beat)
+            self._wait_for_beat(ECHO_S)
 
     def _poll(self, now_ns: int) -> None:
         for run in sorted(self._sides, key=lambda run: run.source is not self.source):
@@ -311,7 +319,7 @@ class DeskApp(Actions, Playing, App[None]):
             self.hold_game()
         elif self._status.reading:
             self._open("rules")
-        if not self._result_seen and self._status.mode == "live" and all(run.state.end is not None for run in self._sides):
+        if not self._result_seen and self._status.mode == "live" and all(run.over for run in self._sides) and any(run.state.end for run in self._sides):
             self._result_seen = True
             self._open("result")
 

@@ -75,6 +75,11 @@ class Run:
         self.state = ViewState()
         self.memo: dict[str, Any] = {}
 
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes: the episode has ended, or its process has and left no end."""
+        return self.state.end is not None or self.source.status.play == "ended"
+
     def poll(self, now_ns: int) -> tuple[bool, bool]:
         """Fold what is new; return (whether there was anything, whether it starts over)."""
         items = self.source.poll(now_ns)

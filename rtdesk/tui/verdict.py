@@ -57,7 +57,8 @@ def _line(side: Side, number: int, look: Look) -> list[Run]:
     totals = state.end.totals if state.end is not None else None
     ticks = totals.ticks if totals is not None else state.steps
     defaults = totals.default_actions if totals is not None else state.defaults
-    why = (state.end.done_reason if state.end is not None else state.done_reason) or "?"
+    # A side whose process died left no end; what it came to stands all the same.
+    why = (state.end.done_reason if state.end is not None else state.done_reason) or "fault"
     name = side_name(side, number)
     row: list[Run] = [(fit(name, 18, look.signs.ellipsis), look.strong["person"] if side.view.status.human else look.bright)]
     row += [(f"{_score(side):>6.2f}{state.points:>8g}{ticks:>7}", look.text), (f"{defaults:>10}", look.strong["default"] if defaults else look.text)]

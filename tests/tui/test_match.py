@@ -17,7 +17,7 @@ from replays import events as ev
 from replays.clean import width
 from replays.reduce import fold_all
 from replays.view_state import ViewState
-from rtdesk.tui.app import DeskApp
+from rtdesk.tui.app import ECHO_S, DeskApp
 from rtdesk.tui.boards import BoardMaker
 from rtdesk.tui.keys import bindings, moves
 from rtdesk.tui.layout import arrange
@@ -284,6 +284,46 @@ def test_the_result_has_a_winner_a_line_a_side_and_both_curves(size: tuple[int, 
     # One scale for both: the same figures stand at both axes.
     plots = [plain(row) for row in rows if plain(row).strip("▌ ").startswith("0 ")]
     assert plots
+
+
+def test_a_side_whose_process_died_neither_leads_nor_keeps_the_result_away() -> None:
+    dead = Fake(upto(EVENTS, 3, 0.5), play="ended", note="game was ended by SIGKILL")
+    dead.command = lambda what, value="": ""  # type: ignore[method-assign]
+    alive = Fake(upto(EVENTS, 5, 0.5), human=SNAKE, people=1, play="playing")
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        app._poll(1)
+        for paused in ("paused", "playing"):
+            await pilot.press("f2")
+            assert alive.status.play == paused
+        await pilot.press("f1")
+        assert alive.status.play == "paused"
+        await pilot.press("escape")
+        assert alive.status.play == "playing"
+        assert app._card == ""
+        alive.waiting = [ViewState(), *EVENTS]
+        alive.status = msgspec.structs.replace(alive.status, play="ended")
+        app._poll(1)
+        app.draw(force=True)
+        assert app._card == "result"
+        assert any("ended by a fault" in line for line in app.screen_text())
+
+    drive([dead, alive], script)
+
+
+def test_keys_without_end_do_not_put_off_the_frame_that_shows_them() -> None:
+    source = Fake(upto(EVENTS, 3, 0.5), human=SNAKE, people=1, play="playing")
+
+    async def script(app: DeskApp, pilot: Pilot[None]) -> None:
+        app._beat()
+        app._hurry()
+        due = app._beat_due
+        for _ in range(100):
+            app._hurry()
+        assert app._beat_due == due
+        assert due <= asyncio.get_running_loop().time() + ECHO_S
+
+    drive([source], script)
 
 
 def test_a_draw_is_called_one() -> None:

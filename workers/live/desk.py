@@ -45,6 +45,8 @@ TOLD_S = 1.0
 """Real seconds they may take to end once they were told to."""
 GAME_BYTES = 1 << 22
 DESK_BYTES = 1 << 16
+KEYS_BYTES = DESK_BYTES // 2
+"""What may wait for the game in the desk's ring while keys are still written there; the rest is for who must be heard."""
 LOG_LINES = 500
 LOOK_S = 0.25
 """How often the supervisor looks at heartbeats."""
@@ -290,8 +292,13 @@ class LiveRun:
         self._send(Command(what=what, value=value, t_ns=time.monotonic_ns() if t_ns is None else t_ns))
 
     def key(self, letter: str, player: int = 0) -> None:
-        """A person pressed a key, now. From any thread."""
-        self._send(Command(what="key", value=letter, player=player, t_ns=time.monotonic_ns()))
+        """A person pressed a key, now. From any thread.
+
+        Of more keys than a game that stands still may have waiting the later ones are dropped: none laps it past a word it waits for.
+        """
+        with self._lock:
+            if self._emitter is not None and self._board.ring("desk").lag(self._board.slot("game")) < KEYS_BYTES:
+                self._emitter.control(Command(what="key", value=letter, player=player, t_ns=time.monotonic_ns()))
 
     def go(self, tick: int, t_ns: int = 0) -> None:
         """Give the word for the end of `tick`, or with START for the beginning, at the absolute instant `t_ns`."""
