@@ -37,6 +37,7 @@ __all__ = [
     "MARK",
     "MARK_BYTES",
     "MAX_DEPTH",
+    "MAX_EVENTS",
     "MAX_HEADER",
     "MAX_INFLATED",
     "MAX_OBJECTS",
@@ -53,6 +54,7 @@ __all__ = [
     "record_crc",
     "too_deep",
     "vet",
+    "weight",
 ]
 
 FORMAT = "rtdesk.replay"
@@ -78,6 +80,8 @@ MAX_INFLATED = 32 << 20
 """Bytes of one payload after inflating."""
 MAX_OBJECTS = 4_000_000
 """Objects in one payload; at some 70 bytes each this bounds what a hostile payload can make of itself to 300 MB."""
+MAX_EVENTS = 500_000
+"""Events in one payload; an ordinary one of 32 MiB has fewer. Finding out that one is none takes 10 us here."""
 MAX_DEPTH = 64
 """Nesting of a snapshot, view or `meas`."""
 MAX_RECORDS = 2_000_000
@@ -236,6 +240,15 @@ def vet(payload: bytes) -> None:
         _whole.decode(payload)
     except (msgspec.DecodeError, RecursionError) as error:
         raise BadRecord(f"its MessagePack is malformed ({error})") from None
+
+
+def weight(payload: bytes, foreign: int = 0) -> int:
+    """Return about how many bytes of memory the objects of `payload` take, reckoned high; `foreign` of its bytes are text that is not ASCII.
+
+    One byte may be a dict of 64, so a payload's own size says nothing about it.
+    """
+    costly = len(payload) - len(payload.translate(None, _COSTLY)) - foreign
+    return len(payload) + 64 * max(0, costly)
 
 
 def _count_objects(payload: bytes) -> None:

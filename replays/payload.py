@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import msgspec
 
 from replays import events as ev
-from replays.format import MAX_DEPTH, MAX_RECORDS, BadRecord, too_deep, vet
+from replays.format import MAX_DEPTH, MAX_EVENTS, MAX_RECORDS, BadRecord, too_deep, vet
 
 __all__ = ["AnyRecorded", "Index", "Table", "UnknownEvent", "pack_events", "pack_index", "pack_state", "unpack_events", "unpack_index", "unpack_state"]
 
@@ -46,6 +46,10 @@ _items: msgspec.msgpack.Decoder[list[msgspec.Raw]] = msgspec.msgpack.Decoder(lis
 _anything = msgspec.msgpack.Decoder()
 
 
+MOST_MALFORMED = 1000
+"""Events of a payload that may be other than this version knows them; with more of them it is no payload of events."""
+
+
 class _Arrivals(msgspec.Struct, frozen=True):
     """`meas` of a token event. A struct because the library remembers what it found out about one, and about a bare list it does not."""
 
@@ -58,6 +62,8 @@ _OPEN_FIELDS: dict[Any, tuple[str, ...]] = {ev.Episode: ("meas",), ev.Tick: ("vi
 
 def pack_events(events: Sequence[ev.Event]) -> bytes:
     """Return the events as one MessagePack array of maps. Raises ValueError or TypeError for what cannot be recorded."""
+    if len(events) > MAX_EVENTS:
+        raise ValueError(f"{len(events)} events in one record; at most {MAX_EVENTS} are allowed")
     for event in events:
         if type(event) is ev.Token and len(event.meas) == 1 and _are_arrivals(event.meas.get("arrivals")):
             continue
@@ -85,6 +91,8 @@ def _pack(value: Any) -> bytes:
 def unpack_events(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ...], list[str]]:
     """Return the events of a payload, and what was wrong with some of them. Raises BadRecord if it is no array of maps at all."""
     vet(payload)
+    if _listed(payload) > MAX_EVENTS:
+        raise BadRecord(f"it lists {_listed(payload)} events; at most {MAX_EVENTS} are allowed")
     try:
         events = _events.decode(payload)
     except DECODING:
@@ -92,6 +100,12 @@ def unpack_events(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ...], l
     if any(_unsound(event, tick) for event in events):
         return _unpack_one_by_one(payload, tick)
     return tuple(events), []
+
+
+def _listed(payload: bytes) -> int:
+    """Return how many objects an array says it holds; 0 for what is no array."""
+    form = payload[0]
+    return form & 0x0F if 0x90 <= form < 0xA0 else int.from_bytes(payload[1 : 3 if form == 0xDC else 5], "big") if form in (0xDC, 0xDD) else 0
 
 
 def _unpack_one_by_one(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ...], list[str]]:
@@ -102,6 +116,8 @@ def _unpack_one_by_one(payload: bytes, tick: int) -> tuple[tuple[AnyRecorded, ..
     found: list[AnyRecorded] = []
     problems: list[str] = []
     for number, item in enumerate(items):
+        if len(problems) > MOST_MALFORMED:
+            raise BadRecord(f"more than {MOST_MALFORMED} of its events are not as this version knows them; {problems[0]}")
         why = ""
         try:
             event = ev.decode(memoryview(item))

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from replays import events as ev
-from replays.format import KIND_ANNOTATION, KIND_INDEX, KIND_KEYFRAME, KIND_TICK, BadRecord
+from replays.format import KIND_ANNOTATION, KIND_INDEX, KIND_KEYFRAME, KIND_TICK, BadRecord, weight
 from replays.payload import AnyRecorded, unpack_events, unpack_state
 from replays.scan import MAX_WARNINGS, Header, ReplayWarning, Source, find_records, read_header, read_record
 
@@ -26,7 +26,8 @@ __all__ = ["Replay", "open_replay"]
 T = TypeVar("T")
 
 CACHE_TICKS = 256
-CACHE_BYTES = 16 << 20
+CACHE_BYTES = 64 << 20
+"""Of memory, as `weight` reckons it."""
 
 
 def open_replay(path: str | os.PathLike[str]) -> Replay:
@@ -217,14 +218,14 @@ class Replay:
         self.close()
 
     def _unpack(self, i: int) -> tuple[tuple[AnyRecorded, ...], int]:
-        """Return the events of the record in row `i` and the bytes they took."""
+        """Return the events of the record in row `i` and about the bytes of memory they take."""
         tick = self._table.ticks[i]
         size = 0
 
         def unpack(payload: bytes) -> tuple[AnyRecorded, ...]:
             nonlocal size
-            size = len(payload)
             events, problems = unpack_events(payload, tick)
+            size = weight(payload, sum(_foreign(event) for event in events))
             if problems:
                 more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
                 self._warn(i, f"{problems[0]}{more}")
@@ -248,6 +249,18 @@ class Replay:
         offset = self._table.offsets[i]
         if len(self._warnings) < MAX_WARNINGS:
             self._warnings.setdefault(offset, ReplayWarning(offset, f"record at byte {offset} (tick {self._table.ticks[i]}): {text}"))
+
+
+def _foreign(event: AnyRecorded) -> int:
+    """Return how many bytes of an event's text are not ASCII, each of which could be taken for an object."""
+    text = event.text if isinstance(event, ev.Token | ev.Tick) else ""
+    if text.isascii():
+        return 0
+    data = text.encode("utf-8", "surrogatepass")
+    return len(data) - len(data.translate(None, _NOT_ASCII))
+
+
+_NOT_ASCII = bytes(range(0x80, 0x100))
 
 
 class _Column:
@@ -276,7 +289,7 @@ class _Column:
 
 
 class _Cache(Generic[T]):
-    """The values last asked for, bounded by number and by what they took in the file."""
+    """The values last asked for, bounded by number and by the memory they take."""
 
     def __init__(self) -> None:
         self._held: OrderedDict[int, tuple[T, int]] = OrderedDict()

@@ -102,7 +102,7 @@ def test_the_limits_of_the_page_are_those_of_the_code() -> None:
     text = " ".join(DOC.read_text(encoding="utf-8").split())
     expected = (
         f"header {fmt.MAX_HEADER >> 20} MiB, payload {fmt.MAX_PAYLOAD >> 20} MiB stored and {fmt.MAX_INFLATED >> 20} MiB inflated, "
-        f"{fmt.MAX_OBJECTS:,} objects in a payload, {fmt.MAX_DEPTH} levels of nesting, {fmt.MAX_RECORDS:,} records"
+        f"{fmt.MAX_OBJECTS:,} objects and {fmt.MAX_EVENTS:,} events in a payload, {fmt.MAX_DEPTH} levels of nesting, {fmt.MAX_RECORDS:,} records"
     )
     assert expected in text
     assert f"every {fmt.KEYFRAME_EVERY} ticks" in text

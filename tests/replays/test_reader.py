@@ -24,9 +24,9 @@ from replays.errors import ReplayError
 from replays.export import csv_lines, jsonl_lines
 from replays.format import KIND_KEYFRAME, KIND_TICK, MARK_BYTES, MAX_INFLATED, BadRecord, inflate, pack_record, vet
 from replays.info import info
-from replays.payload import Table, UnknownEvent, pack_index
+from replays.payload import Table, UnknownEvent, pack_events, pack_index, unpack_events
 from replays.reader import Replay, open_replay
-from replays.writer import pack_header
+from replays.writer import ReplayWriter, pack_header
 
 DATA = Path(__file__).parent / "data"
 
@@ -212,6 +212,52 @@ def test_objects_of_every_form_are_counted_one_by_one(monkeypatch: pytest.Monkey
 
 def test_text_in_another_script_is_not_mistaken_for_objects() -> None:
     vet(msgpack.packb(["思" * 2_000_000, b"\xff" * 5_000_000, 1.5, -3, None]))
+
+
+@pytest.mark.parametrize("filler", [b"\x80", b"\xc0", b"\x01", b"\x90"])
+def test_a_payload_of_events_without_end_is_refused_before_one_is_looked_at(filler: bytes) -> None:
+    payload = b"\xdd" + (3_900_000).to_bytes(4, "big") + filler * 3_900_000
+    with pytest.raises(BadRecord, match="lists 3900000 events; at most 500000"):
+        unpack_events(payload, 0)
+    with pytest.raises(ValueError, match="at most 500000"):
+        pack_events([ev.Bookmark(tick=0)] * 500_001)
+
+
+def test_a_payload_of_little_but_malformed_events_is_no_payload_of_events() -> None:
+    good = ev.to_map(ev.Bookmark(tick=0))
+    few = msgpack.packb([good] + [{"kind": "bookmark"}] * 1000)
+    events, problems = unpack_events(few, 0)
+    assert (len(events), len(problems)) == (1001, 1000)
+    with pytest.raises(BadRecord, match="more than 1000 of its events"):
+        unpack_events(msgpack.packb([good] + [{"kind": "bookmark"}] * 1002), 0)
+    # Of a newer version's kinds there may be any number.
+    newer, problems = unpack_events(msgpack.packb([{"kind": "martian", "tick": 0}] * 5000), 0)
+    assert (len(newer), problems) == (5000, [])
+
+
+def test_what_is_kept_of_ticks_is_bounded_by_the_memory_they_take_and_not_by_their_bytes(tmp_path: Path) -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile")
+    with ReplayWriter.create(tmp_path / "a.rtr", header) as writer:
+        for tick in range(2):
+            # 600 kB that are 40 MB of dicts.
+            writer.tick(tick, [ev.Tick(tick=tick, view={"a": [{}] * 600_000}, text="")])
+    with open_replay(tmp_path / "a.rtr") as replay:
+        first = replay.events(0)
+        assert replay.events(0) is first
+        assert replay.events(1)
+        assert replay.events(0) is not first
+
+
+def test_text_in_another_script_is_kept_like_any_other(tmp_path: Path) -> None:
+    header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile")
+    text = "思考" * 100_000
+    with ReplayWriter.create(tmp_path / "a.rtr", header) as writer:
+        for tick in range(20):
+            writer.tick(tick, [ev.Token(tick=tick, stream="planner", generation=0, channel="reasoning", text=text, lens=[3])])
+    with open_replay(tmp_path / "a.rtr") as replay:
+        first = replay.events(0)
+        assert all(replay.events(tick) for tick in range(20))
+        assert replay.events(0) is first
 
 
 def test_other_broken_zlib_data_is_refused() -> None:
