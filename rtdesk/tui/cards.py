@@ -13,7 +13,7 @@ from rtdesk.tui.runs import Row, Run, blank, finish, rule
 from rtdesk.tui.views import View
 from rtdesk.tui.wrap import fit, last_rows, rows_at
 
-__all__ = ["ABREAST", "DONE", "card_rect", "find_card", "framed", "help_card", "log_card"]
+__all__ = ["ABREAST", "BROKE_OFF", "DONE", "card_rect", "find_card", "framed", "help_card", "log_card"]
 
 ABREAST = 56
 """Columns of the help card's first half at most: what belongs together stays together on a wide screen."""
@@ -22,6 +22,8 @@ NARROW = 46
 
 DONE = {"goal": "reached the goal", "dead": "died", "cap": "time was up", "ticks": "time was up", "quit": "ended by hand", "fault": "ended by a fault"}
 """Why an episode is over, in words."""
+BROKE_OFF = "broke off"
+"""Why one is that left no end."""
 
 
 def card_rect(layout: Layout, kind: str, rows: int) -> Rect:
@@ -88,4 +90,4 @@ def log_card(lines: Sequence[str], look: Look, width: int, height: int) -> list[
     text = clean("\n".join(line[:2000] for line in lines[-400:]))
     rows = [finish(((" ", look.base), (row.text, look.soft)), width, look) for row in last_rows(text, width - 2, max(1, height - 1))]
     rows += [blank(width, look)] * (height - 1 - len(rows))
-    return [rule(look, "", "log", (), "l closes", width), *rows]
+    return [rule(look, "", "log", (), "Esc closes", width), *rows]

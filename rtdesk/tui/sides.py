@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from replays.clean import one_line
 from replays.view_state import ViewState
-from rtdesk.tui.cards import DONE
+from rtdesk.tui.cards import BROKE_OFF, DONE
 from rtdesk.tui.history import Past, acted_runs, event_rows, past_of, score_runs, track
 from rtdesk.tui.layout import MINIMUM, Layout, Rect, arrange, largest_cell
 from rtdesk.tui.looks import Look
@@ -39,6 +39,16 @@ class Side(NamedTuple):
     state: ViewState
     view: View
 
+    @property
+    def broke_off(self) -> bool:
+        """Whether it is over without an end: its process has died, or its recording stops there."""
+        return self.state.end is None and self.view.status.mode == "live" and self.view.status.play == "ended"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes from it."""
+        return self.state.end is not None or self.broke_off
+
 
 def arrange_sides(width: int, height: int, boards: Sequence[tuple[int, int]]) -> Layout:
     """Return the layout of a screen of `width` x `height` for boards of (columns, rows) cells, side by side."""
@@ -64,7 +74,7 @@ def arrange_sides(width: int, height: int, boards: Sequence[tuple[int, int]]) ->
 def sides_scene(sides: Sequence[Side], look: Look, layout: Layout) -> dict[str, list[Row]]:
     """Return every part's rows."""
     # Who is still playing says how it runs.
-    first = next((side for side in sides if side.state.end is None), max(sides, key=lambda side: side.state.tick))
+    first = next((side for side in sides if not side.over), max(sides, key=lambda side: side.state.tick))
     if layout.small:
         return {part: head(first.state, first.view, look, layout) if part == "head" else [] for part in layout.parts}
     who = one_line(" vs ".join(side_name(side, number) for number, side in enumerate(sides)), 40)
@@ -126,7 +136,7 @@ def _above(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -
     header = state.header
     backends = dict.fromkeys(one_line(one.title or one.spec, 30) for one in header.backends.values()) if header is not None else {}
     # A side that is out stays as it was, and says why.
-    note = DONE.get(state.end.done_reason, state.end.done_reason) if state.end is not None else " + ".join(backends)
+    note = DONE.get(state.end.done_reason, state.end.done_reason) if state.end is not None else BROKE_OFF if side.broke_off else " + ".join(backends)
     rows = [rule(look, "person" if view.status.human else "", side_name(side, number), (note,), f"score {state.score:g}", width, chip=view.chosen)]
     rows += draw_game(state, view, look, layout, width)
     rows.append(decided_row(state, view, look, width))
@@ -144,9 +154,10 @@ def _above(side: Side, look: Look, layout: Layout, rect: Rect, *, number: int) -
 
 def _meter(sides: Sequence[Side], look: Look, layout: Layout) -> list[Row]:
     rect = layout.parts["meter"]
-    # The side that is chosen tells the time, or one that thinks: a person's own has no marks to show, nor has one that is over.
+    # The side that is chosen tells the time, or one that thinks: a person's own has no marks to show, nor has one that is over. The time of one that
+    # broke off stands still for good.
     now = max(side.state.tick for side in sides)
-    shown = max(sides, key=lambda side: (_thinks(side.state), side.state.end is None or side.state.tick == now, side.view.chosen))
+    shown = max(sides, key=lambda side: (not side.broke_off, _thinks(side.state), side.state.end is None or side.state.tick == now, side.view.chosen))
     rows = meter_rows(shown.state, shown.view, look, rect.width)
     ticks = max(past_of(side.state, side.view).ticks for side in sides)
     found = track(ticks, rect.width - LABEL - 10)

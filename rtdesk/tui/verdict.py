@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rtdesk.tui.cards import DONE, framed
+from rtdesk.tui.cards import BROKE_OFF, DONE, framed
 from rtdesk.tui.history import past_of, plot_rows
 from rtdesk.tui.looks import Look
 from rtdesk.tui.result import last_keys
@@ -57,8 +57,8 @@ def _line(side: Side, number: int, look: Look) -> list[Run]:
     totals = state.end.totals if state.end is not None else None
     ticks = totals.ticks if totals is not None else state.steps
     defaults = totals.default_actions if totals is not None else state.defaults
-    # A side whose process died left no end; what it came to stands all the same.
-    why = (state.end.done_reason if state.end is not None else state.done_reason) or "fault"
+    # What a side without an end came to stands all the same.
+    why = (state.end.done_reason if state.end is not None else state.done_reason) or BROKE_OFF
     name = side_name(side, number)
     row: list[Run] = [(fit(name, 18, look.signs.ellipsis), look.strong["person"] if side.view.status.human else look.bright)]
     row += [(f"{_score(side):>6.2f}{state.points:>8g}{ticks:>7}", look.text), (f"{defaults:>10}", look.strong["default"] if defaults else look.text)]

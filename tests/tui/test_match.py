@@ -296,6 +296,11 @@ def test_a_side_whose_process_died_neither_leads_nor_keeps_the_result_away() -> 
         for paused in ("paused", "playing"):
             await pilot.press("f2")
             assert alive.status.play == paused
+        shown = step(app)
+        # The one that plays says which tick it is and how long it lasts; the other says that it is out.
+        assert "tick   5" in shown
+        assert "● live" in shown
+        assert "━━ agile  broke off" in shown
         await pilot.press("f1")
         assert alive.status.play == "paused"
         await pilot.press("escape")
@@ -306,7 +311,7 @@ def test_a_side_whose_process_died_neither_leads_nor_keeps_the_result_away() -> 
         app._poll(1)
         app.draw(force=True)
         assert app._card == "result"
-        assert any("ended by a fault" in line for line in app.screen_text())
+        assert any("broke off" in line for line in app.screen_text())
 
     drive([dead, alive], script)
 
