@@ -33,7 +33,7 @@ from rtdesk.bench.grid import AGENTS, FIRST_SEED, LOADS, REACTIVE_BUDGETS, TICK_
 from rtdesk.bench.pool import LocalEngine
 from rtdesk.bench.rows import Row
 from rtdesk.bench.run import drive
-from rtdesk.stats import percentiles, sign_flip
+from rtdesk.stats import percentiles, said_p, sign_flip
 
 GAMES = ("freeway", "snake", "overcooked")
 BLANKED = "agile+guidance=none"
@@ -132,10 +132,9 @@ def claims(results: Results) -> list[tuple[str, bool, str]]:
     out.append(("agile loses at most half of what planning loses over pressure", over_time <= (long - short) / 2, f"{over_time:.2f} against {long - short:.2f}"))
     for other in ("reactive", "planning"):
         lead, p, pairs = results.test(Setting("", "hard", "agile"), Setting("", "hard", other))
-        said = "n/a (identical episodes)" if p is None else f"p = {p:.4f}"
         # Five pairs or fewer have at most 32 flips, two of which always count: no p below 0.05 is to be had.
         sure = p is not None and (p < 0.05 or pairs <= 5)
-        figures = f"{lead:+.2f}, {said}, {pairs} pairs{', too few for the test' if pairs <= 5 else ''}"
+        figures = f"{lead:+.2f}, {said_p(p)}, {pairs} pairs{', too few for the test' if pairs <= 5 else ''}"
         out.append((f"agile leads {other} on hard at 8k by 0.25 or more, p < 0.05", lead >= 0.25 and sure, figures))
     blind = all(
         a.moves == b.moves
@@ -215,8 +214,7 @@ def show(by: dict[str, Any], held: list[tuple[str, bool, str]], results: Results
     print("\nagile against the others at 8k, paired sign-flip test")
     for load, tests in by["tests"].items():
         for other, test in tests.items():
-            said = "n/a (identical episodes)" if test["p"] is None else f"p = {test['p']:.4f}"
-            print(f"{load + ' ' + other:<26}{test['lead']:+.2f}  {said}  {test['pairs']} pairs")
+            print(f"{load + ' ' + other:<26}{test['lead']:+.2f}  {said_p(test['p'])}  {test['pairs']} pairs")
     print("\ntokens: 5th, 50th, 95th percentile, greatest")
     for game, tokens in by["tokens"].items():
         for name, figures in tokens.items():

@@ -12,7 +12,7 @@ import random
 import statistics
 from collections.abc import Iterable, Sequence
 
-__all__ = ["DRAWS", "EXACT_PAIRS", "bootstrap", "holm", "interval", "percentiles", "sign_flip", "wilson"]
+__all__ = ["DRAWS", "EXACT_PAIRS", "bootstrap", "holm", "interval", "percentiles", "said_p", "sign_flip", "wilson"]
 
 EXACT_PAIRS = 16
 DRAWS = 20_000
@@ -80,6 +80,17 @@ def sign_flip(differences: Sequence[float]) -> float | None:
     hit = sum(abs(sum(d if rng.random() < 0.5 else -d for d in differences)) >= observed for _ in range(DRAWS))
     # The observed signs are one of the flips, so p is never 0.
     return (hit + 1) / (DRAWS + 1)
+
+
+def said_p(p: float | None) -> str:
+    """Return how a p of `sign_flip` is written down; it is never zero.
+
+    >>> [said_p(p) for p in (0.125, 1 / 20_001, None)]
+    ['p = 0.1250', 'p < 0.0001', 'n/a (identical episodes)']
+    """
+    if p is None:
+        return "n/a (identical episodes)"
+    return f"p = {p:.4f}" if p >= 0.00005 else "p < 0.0001"
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

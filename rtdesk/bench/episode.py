@@ -26,7 +26,7 @@ from workers.config import Config
 from workers.episode import make_backend, make_game, make_header
 from workers.simulator import run_simulation
 
-__all__ = ["FAILED", "PART", "play"]
+__all__ = ["FAILED", "PART", "play", "settle"]
 
 PART = ".part"
 FAILED = ".failed.rtr"
@@ -35,23 +35,35 @@ FAILED = ".failed.rtr"
 def play(job: Job, folder: str | None = None) -> Row:
     """Play one episode and return its row; its replay goes into `folder` (None: nothing is kept)."""
     began, cpu = time.perf_counter(), time.process_time()
-    path = None if folder is None or job.replay is None else Path(folder) / job.replay
-    part = None if path is None else path.with_name(path.name + PART)
     tally = Tally()
     try:
-        _play(job, tally, part)
+        _play(job, tally, _part(job, folder))
         row = msgspec.structs.replace(job.row, **tally.fields())
     except BaseException as error:
         # Also what a game of somebody's raises to end a process: only the episode is over.
         row = failed(job.row, _sentence(error))
-    if path is not None and part is not None and part.exists():
-        target = path if row.ok else path.with_name(path.name.removesuffix(".rtr") + FAILED)
-        os.replace(part, target)
-        if row.ok:
-            path.with_name(path.name.removesuffix(".rtr") + FAILED).unlink(missing_ok=True)
-        row = msgspec.structs.replace(row, replay=f"{Path(folder or '').name}/{target.name}")
+    row = settle(job, row, folder)
     times = {"wall_s": round(time.perf_counter() - began, 3), "cpu_s": round(time.process_time() - cpu, 3), "finished": _now()}
     return msgspec.structs.replace(row, meas={**row.meas, **times})
+
+
+def settle(job: Job, row: Row, folder: str | None) -> Row:
+    """Give what was recorded of an episode that is over the name it keeps, and return its row with it; for one whose process died as well."""
+    part = _part(job, folder)
+    if part is None or not part.exists():
+        return row
+    whole = part.with_name(part.name.removesuffix(PART))
+    broken = whole.with_name(whole.name.removesuffix(".rtr") + FAILED)
+    target = whole if row.ok else broken
+    os.replace(part, target)
+    if row.ok:
+        broken.unlink(missing_ok=True)
+    return msgspec.structs.replace(row, replay=f"{part.parent.name}/{target.name}")
+
+
+def _part(job: Job, folder: str | None) -> Path | None:
+    """Where an episode is recorded while it is played; None where nothing is kept."""
+    return None if folder is None or job.replay is None else Path(folder) / (job.replay + PART)
 
 
 def _play(job: Job, tally: Tally, part: Path | None) -> None:

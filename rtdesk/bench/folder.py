@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from rtdesk.bench.episode import PART
-from rtdesk.bench.grid import Cell
+from rtdesk.bench.grid import MAX_EPISODES, Cell
 from rtdesk.bench.rows import Row, decode_rows, encode_row
 from workers.errors import ConfigError
 
@@ -74,6 +74,8 @@ def read_folder(folder: Path) -> Found:
         if file.format != FORMAT or file.version > VERSION:
             raise ConfigError(f"{plan}: is {file.format} version {file.version}, and this rtdesk reads {FORMAT} up to {VERSION}; use a newer rtdesk")
         cells = file.cells
+        if sum(len(cell.seeds) * cell.samples for cell in cells) > MAX_EPISODES:
+            raise ConfigError(f"{plan}: plans more than {MAX_EPISODES} episodes, which no bench does; give another folder")
     path = folder / ROWS
     data = _read(path) if path.exists() else b""
     rows, bad, whole = decode_rows(data)
@@ -98,8 +100,10 @@ def write_whole(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         part.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename = str(path)
         raise
 
 
@@ -154,15 +158,16 @@ class Writer:
         write_whole(self.folder / PLAN, data + b"\n")
 
     def row(self, row: Row) -> None:
-        """Append a row. Raises OSError, the file as it was, if it cannot be written whole."""
+        """Append a row. Raises OSError, which names the file, with the file as it was, if it cannot be written whole."""
         data = encode_row(row)
         size = os.fstat(self._rows).st_size
         written = 0
         try:
             while written < len(data):
                 written += os.write(self._rows, data[written:])
-        except OSError:
+        except OSError as error:
             os.ftruncate(self._rows, size)
+            error.filename = str(self.folder / ROWS)
             raise
 
     def __enter__(self) -> Writer:

@@ -85,7 +85,8 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """What thinks in each role, as tables call it."""
     model: bool = False
     """Whether a thinker is asked that may say something else next time."""
-    points_max: float = 1.0
+    points_max: float | None = None
+    """The most points there are; None where nobody knows any more."""
     points_name: str = "points"
     seeds: list[int] = []
     samples: int = 1
@@ -149,6 +150,8 @@ def job_of(cell: Cell, config: Config, seed: int, sample: int) -> Job:
         reactive_budget=cell.reactive_budget,
         seed=seed,
         sample=sample,
+        design=cell.design,
+        thinkers=cell.thinkers,
     )
     words = [cell.game.rpartition("/")[2].removesuffix(".py"), cell.load, f"s{seed}", cell.agent, cell.tick_budget, cell.reactive_budget or 0, cell.config[:8]]
     name = "-".join(re.sub(r"[^A-Za-z0-9_=]+", "_", str(word)).strip("_")[:60] for word in words) + (f"-k{sample}" if sample else "")

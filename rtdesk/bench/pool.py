@@ -15,7 +15,7 @@ from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Protocol
 
-from rtdesk.bench.episode import play
+from rtdesk.bench.episode import play, settle
 from rtdesk.bench.grid import Job
 from rtdesk.bench.rows import Row, failed
 from workers.live.child import Pipe, follow_parent, hush_terminal
@@ -115,6 +115,7 @@ class _Worker:
                 self.start(job)
                 return None
             row = failed(job.row, self.part.obituary(), meas={"wall_s": round(time.monotonic() - self.began, 3)})
+            row = settle(job, row, self._folder)
         if row is not None:
             self.job = None
         return row

@@ -8,7 +8,6 @@ failed episode and has no score, for what it shows is the server's health and no
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -22,6 +21,8 @@ __all__ = ["Accepted", "Row", "Tally", "accept", "decode_rows", "encode_row", "f
 ENDED = ("stop", "length", "budget", "cancelled")
 """How a stream may end without a fault."""
 CUT = ("budget", "length")
+MOST_POINTS = 1e15
+"""Beyond it no mean of points can be trusted."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -78,6 +79,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """Path of its replay, relative to the folder of results."""
     meas: dict[str, Any] = {}
     """What differs between two runs of the same thing: wall_s, cpu_s, finished; `calls` of models by role."""
+    design: str = ""
+    """Hash of what makes the agent, whatever it plays, so that rows tell designs apart where the plan is lost."""
+    thinkers: dict[str, str] = {}
+    """What thought in each role, as tables call it."""
 
     @property
     def ok(self) -> bool:
@@ -209,12 +214,20 @@ def decode_rows(data: bytes) -> tuple[list[Row], int, int]:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             bad += 1
             continue
-        # A number beyond all bounds is no score, and nothing could be averaged with it.
-        if all(value is None or math.isfinite(value) for value in (row.score, row.raw_score, row.points)):
+        if _sound(row):
             rows.append(row)
         else:
             bad += 1
     return rows, bad, whole
+
+
+def _sound(row: Row) -> bool:
+    """Whether a row can be what a bench has written: one that somebody edited is not to move a mean, or to stand for another episode."""
+    if row.key != key_of(row.config, row.seed, row.sample) or row.status not in ("ok", "error"):
+        return False
+    if not all(value is None or abs(value) <= MOST_POINTS for value in (row.raw_score, row.points)):
+        return False
+    return row.score is None if not row.ok else row.score is not None and 0.0 <= row.score <= 1.0
 
 
 class Accepted(NamedTuple):

@@ -75,7 +75,7 @@ def tell(data: Data, *, folder: str, against: str | None, prices: Prices) -> dic
             "failed": len(failures),
             "missing": sum(len(gap["episodes"]) for gap in missing),
         },
-        "thinkers": ", ".join(titles) or "nobody thinks",
+        "thinkers": ", ".join(titles) or ("thinkers not recorded" if any(row.streams for row in rows) else "nobody thinks"),
         "scale": {
             group.cell.game: {"low": 0, "points_max": group.cell.points_max, "points_name": group.cell.points_name, "clipped": True} for group in data.groups
         },

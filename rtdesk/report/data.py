@@ -190,8 +190,9 @@ def _cells_of_rows(rows: Sequence[Row]) -> list[Cell]:
                 agent=row.agent,
                 tick_budget=row.tick_budget or 0,
                 reactive_budget=row.reactive_budget,
-                design="",
+                design=row.design,
                 settings={},
+                thinkers=row.thinkers,
                 **_scale(row.game),
             ),
         )

@@ -7,6 +7,7 @@ random names.
 from __future__ import annotations
 
 import importlib.util
+import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -101,8 +102,9 @@ def _curves(scores: Sequence[dict[str, Any]], *, along: str, fixed: Sequence[str
             xs = [places.index(told[along]) + aside for told in members]
             ys = [told["score"]["mean"] for told in members]
             known = [told["score"] for told in members]
-            below = [0.0 if told["low"] is None else max(0.0, told["mean"] - told["low"]) for told in known]
-            above = [0.0 if told["high"] is None else max(0.0, told["high"] - told["mean"]) for told in known]
+            # Where there is no interval none is drawn: one of no width would say that all is known.
+            below = [math.nan if told["low"] is None else max(0.0, told["mean"] - told["low"]) for told in known]
+            above = [math.nan if told["high"] is None else max(0.0, told["high"] - told["mean"]) for told in known]
             label = " ".join([who[0], *(f"{SHORT.get(fixed[place], '')}{who[place + 1]}" for place in varies if who[place + 1] is not None)])
             look = {"color": COLOURS[number % len(COLOURS)], "marker": MARKERS[number % len(MARKERS)], "capsize": 3, "linewidth": 1.6, "markersize": 5}
             panel.errorbar(xs, ys, yerr=[below, above], label=label, **look)

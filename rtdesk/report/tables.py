@@ -17,7 +17,7 @@ from typing import Any
 from replays.timing import fit_line, natural_use, spread
 from rtdesk.bench.rows import Row
 from rtdesk.report.data import Data, Group
-from rtdesk.stats import holm, interval, percentiles, sign_flip, wilson
+from rtdesk.stats import holm, interval, percentiles, said_p, sign_flip, wilson
 
 __all__ = ["ALL", "USUAL_SHARE", "paired_tests", "score_tables", "speed_tables", "token_tables"]
 
@@ -81,6 +81,7 @@ def _line(group: Group) -> dict[str, Any]:
         **_place(group),
         "config": group.cell.config,
         "n": len(distinct),
+        "n_least": len(distinct),
         "ok": len(rows),
         "failed": len(group.failures),
         "missing": len(group.missing),
@@ -107,6 +108,7 @@ def _pooled(members: Sequence[Group]) -> dict[str, Any]:
         **_place(members[0]),
         "game": ALL,
         "n": sum(map(len, distinct)),
+        "n_least": min(map(len, distinct)),
         "ok": len(rows),
         "failed": sum(len(group.failures) for group in members),
         "missing": sum(len(group.missing) for group in members),
@@ -121,7 +123,7 @@ def _pooled(members: Sequence[Group]) -> dict[str, Any]:
 def paired_tests(data: Data, *, against: str | None = None) -> list[dict[str, Any]]:
     """Return a test of every two agents in each setting, by game, over all games, and over all loads; `against`: of each with this one.
 
-    Pairs are (game, seed), over all loads (game, load, seed). `lead` is the first agent's mean score less the second's over the pairs
+    Pairs are (game, seed), over all loads (game, load, seed); over all is only what both have on each of them. `lead` is the first agent's mean score less the second's over the pairs
     both have. Of an agent with several reactive budgets the one nearest the default meets the other agents, and each of its others meets
     that one. `p_holm` is p corrected for all tests of the same kind: by game or over games, by load or over loads, agents or budgets.
     """
@@ -143,10 +145,7 @@ def paired_tests(data: Data, *, against: str | None = None) -> list[dict[str, An
                     if against is not None and one[0] == against != other[0]:
                         one, other = other, one
                     sides = [[group for group in here if group.entity == name] for name in (one, other)]
-                    if load == ALL and any(len({group.cell.load for group in side}) < 2 for side in sides):
-                        # Over one load is what stands above.
-                        continue
-                    told = _test(*sides)
+                    told = _test(*sides, games=set(games) if game == ALL else set(), loads=set(loads) if load == ALL else set())
                     if told is not None:
                         place = {"game": game, "load": load, "tick_budget": tick}
                         found.append({**place, "a": one[0], "a_reactive_budget": one[1], "b": other[0], "b_reactive_budget": other[1], **told})
@@ -170,13 +169,14 @@ def _couples(entities: set[tuple[str, int | None]]) -> list[tuple[tuple[str, int
     return couples + [((agent, share), (agent, usual[agent])) for agent, known in shares.items() for share in known if share != usual[agent]]
 
 
-def _test(one: Iterable[Group], other: Iterable[Group]) -> dict[str, Any] | None:
-    """Compare two agents over the pairs both have; None where there is no pair."""
+def _test(one: Iterable[Group], other: Iterable[Group], *, games: set[str], loads: set[str]) -> dict[str, Any] | None:
+    """Compare two agents over the pairs both have; None where there is no pair, or none of one of the `games` or `loads`: what is called
+    `all` is of all."""
     sides = []
     for groups in (one, other):
         sides.append({(group.cell.game, group.cell.load, seed): episode for group in groups for seed, episode in group.episodes().items()})
     common = [pair for pair in sides[0] if pair in sides[1]]
-    if not common:
+    if not common or games - {game for game, _, _ in common} or loads - {load for _, load, _ in common}:
         return None
     pairs: dict[Any, float] = {}
     for game, load, seed in common:
@@ -190,7 +190,7 @@ def _test(one: Iterable[Group], other: Iterable[Group]) -> dict[str, Any] | None
         "pairs": len(differences),
         "identical": len(common) - len(differences),
         "unpaired": sum(len(side) for side in sides) - 2 * len(common),
-        "said": "n/a (identical episodes)" if p is None else f"p = {p:.4f}",
+        "said": said_p(p),
     }
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from rtdesk.bench.run import money
 from rtdesk.report.tables import ALL
+from rtdesk.stats import said_p
 
 __all__ = ["lines"]
 
 MOST = 12
 """Failures and gaps that are told one by one."""
+ENOUGH = 8
+"""Seeds below which a percentile bootstrap is marked: with 8 it holds about nine tenths of truths, with 2 half of them."""
 
 
 def lines(found: dict[str, Any], *, width: int | None = None) -> list[str]:
@@ -20,9 +23,11 @@ def lines(found: dict[str, Any], *, width: int | None = None) -> list[str]:
     planned = f" of {counts['planned']} planned" if counts["planned"] is not None else ""
     out = [f"{found['folder']}: {counts['ok']} episodes{planned}, {counts['failed']} failed, {counts['missing']} missing; {found['thinkers']}"]
     if found["scale"]:
-        scale = "; ".join(f"{game} {told['points_max']:g} {told['points_name']}" for game, told in found["scale"].items())
+        scale = "; ".join(f"{game} {'not recorded' if told['points_max'] is None else format(told['points_max'], 'g') + ' ' + told['points_name']}" for game, told in found["scale"].items())
         out.append(f"score = points / most, clipped to 0 and 1: {scale}")
     out.append("[ ] 95 %: bootstrap over seeds, 20,000 draws, always the same; * all values equal, so the interval of a rate (Wilson) instead")
+    if any(told["n_least"] < ENOUGH and "bootstrap" in (told["score"]["interval"], told["default_rate"]["interval"]) for told in found["scores"]):
+        out.append(f"~ from fewer than {ENOUGH} seeds of a game: too narrow, and the truth lies outside more often than 5 % (2 seeds: half the time)")
     out += _scores(found["scores"], width)
     out += _tests(found["tests"], width)
     out += _tokens(found["tokens"], width)
@@ -55,15 +60,15 @@ def _fitting(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, w
     return table, len(head) - len(kept)
 
 
-def _interval(figure: dict[str, Any], *, scale: float = 1.0, digits: int = 2) -> tuple[str, str]:
-    """A mean, and its interval."""
+def _interval(figure: dict[str, Any], least: int, *, scale: float = 1.0, digits: int = 2) -> tuple[str, str]:
+    """A mean, and its interval; `least`: the fewest seeds of a game in it."""
     if figure["mean"] is None:
         return "-", "-"
     mean = f"{figure['mean'] * scale:.{digits}f}"
     if figure["low"] is None:
         return mean, "n/a"
-    star = "*" if figure["interval"] == "wilson" else ""
-    return mean, f"[{figure['low'] * scale:.{digits}f}, {figure['high'] * scale:.{digits}f}]{star}"
+    mark = "*" if figure["interval"] == "wilson" else "~" if least < ENOUGH else ""
+    return mean, f"[{figure['low'] * scale:.{digits}f}, {figure['high'] * scale:.{digits}f}]{mark}"
 
 
 def _whole(value: float | None) -> str:
@@ -82,9 +87,9 @@ def _scores(scores: Sequence[dict[str, Any]], width: int | None) -> list[str]:
                 str(told["tick_budget"]),
                 str(told["reactive_budget"] or "-"),
                 told["agent"],
-                *_interval(told["score"]),
+                *_interval(told["score"], told["n_least"]),
                 points,
-                *_interval(told["default_rate"], scale=100, digits=1),
+                *_interval(told["default_rate"], told["n_least"], scale=100, digits=1),
                 _whole(told["planner_tokens"]),
                 _whole(told["reactor_tokens"]),
                 str(told["n"]),
@@ -100,9 +105,9 @@ def _scores(scores: Sequence[dict[str, Any]], width: int | None) -> list[str]:
 
 
 def _tests(tests: Sequence[dict[str, Any]], width: int | None) -> list[str]:
-    """Over all games where there are several; tests by game are in the data."""
-    wide = any(test["game"] == ALL for test in tests)
-    shown = [test for test in tests if not wide or test["game"] == ALL]
+    """Over all games where both have been in all of them, else by game; the others are in the data."""
+    wide = {_met(test) for test in tests if test["game"] == ALL}
+    shown = [test for test in tests if test["game"] == ALL or _met(test) not in wide]
     if not shown:
         return []
     head = ("game", "load", "N_TE", "agent", "against", "lead", "p", "Holm", "pairs")
@@ -110,13 +115,22 @@ def _tests(tests: Sequence[dict[str, Any]], width: int | None) -> list[str]:
     rows = []
     for test in shown:
         name = [f"{test[side]} @{test[f'{side}_reactive_budget']}" if test[side] in swept else test[side] for side in ("a", "b")]
-        p = test["said"] if test["p"] is None else f"{test['p']:.4f}"
-        rows.append((test["game"], test["load"], str(test["tick_budget"]), *name, f"{test['lead']:+.2f}", p, "-" if test["p_holm"] is None else f"{test['p_holm']:.4f}", str(test["pairs"])))
+        holm = "-" if test["p_holm"] is None else _p(test["p_holm"])
+        rows.append((test["game"], test["load"], str(test["tick_budget"]), *name, f"{test['lead']:+.2f}", _p(test["p"]), holm, str(test["pairs"])))
     told = "; @ its N_TR" if swept else ""
     # What is the same in every line is above in the table of scores.
     same = [place for place in (0, 2, 1) if len({row[place] for row in rows}) == 1]
     table, _ = _fitting(head, rows, left=5, width=width, goes=(*same, 7))
     return ["", f"paired sign-flip tests; Holm: p corrected for all of its kind{told}", *table]
+
+
+def _met(test: dict[str, Any]) -> tuple[Any, ...]:
+    """Who met whom in what setting."""
+    return tuple(test[name] for name in ("load", "tick_budget", "a", "a_reactive_budget", "b", "b_reactive_budget"))
+
+
+def _p(p: float | None) -> str:
+    return said_p(p).removeprefix("p ").removeprefix("= ")
 
 
 def _tokens(tokens: Sequence[dict[str, Any]], width: int | None) -> list[str]:
@@ -145,7 +159,7 @@ def _speed(speed: Sequence[dict[str, Any]]) -> list[str]:
         for name, over in (("fit_episodes", "episodes"), ("fit_generations", "streams")):
             if told[name]:
                 fit = told[name]
-                parts.append(f"T = {fit['alpha']:.4g} s/token N + {fit['beta']:.4g} s, R2 {fit['r2']:.3f}, over {over}")
+                parts.append(f"T = {fit['alpha']:.4g} s/token N {'-' if fit['beta'] < 0 else '+'} {abs(fit['beta']):.4g} s, R2 {fit['r2']:.3f}, over {over}")
         out.append(f"{told['agent']} {told['role']}: {'; '.join(parts)}")
     return out
 
