@@ -18,6 +18,7 @@ from rtdesk.options import (
     EPISODE_OPTIONS,
     GRID_OPTIONS,
     LEVEL_OPTIONS,
+    PRICE,
     PRICE_OPTIONS,
     RUN_OPTIONS,
     episode_options,
@@ -390,7 +391,7 @@ def model(spec: str, prompt: str | None, idle_timeout: str, as_json: bool) -> in
 @click.option("--prompts", metavar="DIR", help="Folder with prompts of yours.")
 @click.option("--calls", type=click.IntRange(1, 1000), default=20, show_default=True, help="Calls of the reactor; none is cut.")
 @click.option("--notes", type=click.IntRange(0, 1 << 20), default=6144, show_default=True, help="Tokens of the planner's text it reads, made anew every 5 turns.")
-@click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the estimate.")
+@click.option("--price", nargs=2, type=PRICE, metavar="IN OUT", help="Price of a million tokens read and written, for the estimate.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def tune(spec: str, game: str, as_json: bool, price: tuple[float, float] | None, **options: Any) -> int:
     """What budgets a reactor needs: twenty calls that nobody cuts, the tokens they use, N_TR, N_TE and T_E that follow, what an episode costs,

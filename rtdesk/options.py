@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-__all__ = ["EPISODE_OPTIONS", "GRID_OPTIONS", "LEVEL_OPTIONS", "PRICE_OPTIONS", "RUN_OPTIONS", "episode_options", "given_options", "parse_rate", "prices_of", "split_run", "words_of"]
+__all__ = ["EPISODE_OPTIONS", "GRID_OPTIONS", "LEVEL_OPTIONS", "PRICE", "PRICE_OPTIONS", "RUN_OPTIONS", "episode_options", "given_options", "parse_rate", "prices_of", "split_run", "words_of"]
 
 
 def _options(*decorators: Any) -> Callable[[Any], Any]:
@@ -60,9 +61,20 @@ RUN_OPTIONS = _options(
     click.option("--ascii", "plain", is_flag=True, help="No box drawing, for terminals where it is two cells wide."),
     click.option("--fps", type=click.IntRange(1, 60), help="Frames a second at most."),
 )
+class _Price(click.FloatRange):
+    """A price of a million tokens; `nan` and `inf` are numbers to Python, and would be the cost of everything."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        price = super().convert(value, param, ctx)
+        if not math.isfinite(price):
+            self.fail(f"{value} is no price; give numbers such as 0.55 2.19", param, ctx)
+        return price
+
+
+PRICE = _Price(0)
 PRICE_OPTIONS = _options(
-    click.option("--price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="Price of a million tokens read and written, for the cost."),
-    click.option("--reactor-price", nargs=2, type=click.FloatRange(0), metavar="IN OUT", help="The same for the reactor, where it is another.  [default: --price]"),
+    click.option("--price", nargs=2, type=PRICE, metavar="IN OUT", help="Price of a million tokens read and written, for the cost."),
+    click.option("--reactor-price", nargs=2, type=PRICE, metavar="IN OUT", help="The same for the reactor, where it is another.  [default: --price]"),
 )
 
 
