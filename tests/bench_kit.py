@@ -16,6 +16,7 @@ FILE = re.compile(r"<!-- file: (\S+) -->\n```python\n(.*?)```", re.DOTALL)
 UNLUCKY = """
 
 import os
+import threading
 
 _step = Game.step
 
@@ -27,8 +28,20 @@ def step(self, *given):
     if self.seed == 2:
         os._exit(7)
     if self.seed == 3:
-        while True:
-            pass
+        threading.Event().wait()
+    return _step(self, *given)
+
+
+Game.step = step
+"""
+GATED = """
+
+_step = Game.step
+
+
+def step(self, *given):
+    if self.seed >= 2:
+        open("gate").close()
     return _step(self, *given)
 
 
@@ -37,11 +50,13 @@ Game.step = step
 
 
 def newcomers(folder: Path) -> None:
-    """Write the three files of the guide, and `unlucky.py`: a corridor that fails on seed 1, kills its process on 2 and hangs on 3."""
+    """Write the three files of the guide, `unlucky.py`, a corridor that fails on seed 1, kills its process on 2 and hangs on 3, and
+    `gated.py`, one that opens `gate` at each step from seed 2 on: while that is a pipe nobody writes into, it stands there."""
     files = dict(FILE.findall(GUIDE.read_text(encoding="utf-8")))
     for name, text in files.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "unlucky.py").write_text(files["corridor.py"].replace('name="corridor"', 'name="unlucky"') + UNLUCKY, encoding="utf-8")
+    (folder / "gated.py").write_text(files["corridor.py"].replace('name="corridor"', 'name="gated"') + GATED, encoding="utf-8")
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:

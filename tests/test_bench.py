@@ -182,19 +182,39 @@ def test_a_torn_line_is_no_row_and_is_cut_off_before_the_next_one(folder: Path, 
     assert len(rows_of(folder / "out")) == 4
 
 
+def start_gated(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """Start a bench of `gated.py`; when this returns, seeds 0 and 1 have their rows and the others that are played stand at the gate."""
+    os.mkfifo(folder / "gate")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rtdesk", "bench", *arguments],
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    out = folder / "out"
+    jobs = int(arguments[arguments.index("--jobs") + 1])
+    wait_for(lambda: (out / "results.jsonl").exists() and len(rows_of(out)) == 2 and len(list((out / "replays").glob("*.part"))) == jobs)
+    return process
+
+
+def open_gate(folder: Path) -> None:
+    (folder / "gate").unlink()
+    (folder / "gate").touch()
+
+
 def test_a_killed_bench_leaves_whole_rows_and_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--games", "snake", "--agents", "reactive", "--seeds", "0-5", "--jobs", "2", "-o", "out"]
-    process = subprocess.Popen([sys.executable, "-m", "rtdesk", "bench", *arguments], env={**os.environ, "PYTHONPATH": str(REPOSITORY)}, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    path = folder / "out" / "results.jsonl"
-    wait_for(lambda: path.exists() and path.read_bytes().count(b"\n") >= 1)
+    arguments = ["--games", "./gated.py", "--agents", "random", "--seeds", "0-5", "--jobs", "2", "-o", "out"]
+    process = start_gated(folder, *arguments)
     process.kill()
-    process.wait()
-    rows = rows_of(folder / "out")
-    assert 1 <= len(rows) < 6
+    process.communicate()
     # Its processes are gone with it, so that nothing still writes a replay.
     wait_for(lambda: not children_in(folder))
+    assert {told["seed"] for told in rows_of(folder / "out")} == {0, 1}
+    open_gate(folder)
     result = bench(capsys, *arguments)
-    assert result["meas"]["played"] == 6 - len(rows)
+    assert result["meas"]["played"] == 4
     assert result["episodes"] == {"planned": 6, "ok": 6, "failed": 0, "missing": 0}
     assert sorted(path.name for path in (folder / "out" / "replays").iterdir()) == sorted(Path(told["replay"]).name for told in rows_of(folder / "out"))
 
@@ -213,25 +233,13 @@ def children_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_leaves_a_folder_to_go_on_with_and_exits_with_130(number: int, code: int, folder: Path) -> None:
-    arguments = ["--games", "snake", "--agents", "agile", "--seeds", "0-9", "--jobs", "1", "-o", "out"]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rtdesk", "bench", *arguments, "--json"],
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
-        stderr=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    path = folder / "out" / "results.jsonl"
-    wait_for(lambda: path.exists() and path.read_bytes().count(b"\n") >= 1)
+    process = start_gated(folder, "--games", "./gated.py", "--agents", "random", "--seeds", "0-9", "--jobs", "1", "-o", "out", "--json")
     # As a terminal does it: to everybody at once.
     os.killpg(process.pid, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == code
-    counts = json.loads(out)["episodes"]
-    assert counts["ok"] == len(rows_of(folder / "out"))
-    assert counts["failed"] == 0
-    assert counts["missing"] == 10 - counts["ok"]
+    assert json.loads(out)["episodes"] == {"planned": 10, "ok": 2, "failed": 0, "missing": 8}
+    assert len(rows_of(folder / "out")) == 2
     assert "interrupted" in err.splitlines()[-1]
     assert "Traceback" not in err
     assert not list((folder / "out" / "replays").glob("*.part"))
@@ -272,23 +280,51 @@ def test_a_row_that_cannot_be_written_whole_leaves_the_file_as_it_was(folder: Pa
 
 
 def test_a_failing_game_costs_its_own_episodes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run(["bench", "--games", "./unlucky.py", "--agents", "random", "--seeds", "0-4", "--time-limit", "2s", "--jobs", "2", "-o", "out"])
+    code = run(["bench", "--games", "./unlucky.py", "--agents", "random", "--seeds", "0-2,4", "--jobs", "2", "-o", "out"])
     out, err = capsys.readouterr()
     assert code == 1
-    assert "2 of 5 episodes in out, 3 failed" in out
-    assert "rtdesk: 3 of 5 episodes failed, first ./unlucky.py medium seed 1 random" in err.splitlines()[-1]
+    assert "2 of 4 episodes in out, 2 failed" in out
+    assert "rtdesk: 2 of 4 episodes failed, first ./unlucky.py medium seed 1 random" in err.splitlines()[-1]
     rows = {told["seed"]: told for told in rows_of(folder / "out")}
-    assert {seed: told["status"] for seed, told in rows.items()} == {0: "ok", 1: "error", 2: "error", 3: "error", 4: "ok"}
+    assert {seed: told["status"] for seed, told in rows.items()} == {0: "ok", 1: "error", 2: "error", 4: "ok"}
     assert "bad luck" in rows[1]["fault"]
     assert "unlucky.py, line" in rows[1]["fault"]
     assert "exit code 7" in rows[2]["fault"]
-    assert "longer than 2 s" in rows[3]["fault"]
-    assert all(rows[seed]["score"] is None for seed in (1, 2, 3))
-    # What was recorded of it is kept, under a name that no finished one has.
-    assert rows[1]["replay"].endswith(".failed.rtr")
-    with open_replay(folder / "out" / rows[1]["replay"]) as recording:
-        assert recording.incomplete
+    # What was recorded of it is kept, under a name that no finished one has, whoever ended it.
+    for seed in (1, 2):
+        assert rows[seed]["score"] is None
+        assert rows[seed]["replay"].endswith(".failed.rtr")
+        with open_replay(folder / "out" / rows[seed]["replay"]) as recording:
+            assert recording.incomplete
+            assert recording.header.seed == seed
     assert not list((folder / "out" / "replays").glob("*.part"))
+
+
+def test_an_episode_that_hangs_is_ended_after_its_time_and_its_recording_is_kept(folder: Path) -> None:
+    (job,) = make_plan(Grid(games=("./unlucky.py",), agents=("random",), seeds="3")).jobs()
+    now = [0.0]
+    engine = LocalEngine(1, folder=str(folder), limit_s=10.0, clock=lambda: now[0])
+    try:
+        engine.start(job)
+        wait_for(lambda: bool(list(folder.glob("*.part"))) and not engine.wait(0.0))
+        now[0] = 10.5
+        over: list[Any] = []
+        wait_for(lambda: bool(over.extend(engine.wait(0.1)) or over))
+        ((_, told),) = over
+        assert "longer than 10 s" in told.fault
+        assert told.score is None
+        with open_replay(folder / Path(told.replay).name) as recording:
+            assert recording.header.seed == 3
+        assert not list(folder.glob("*.part"))
+    finally:
+        engine.close()
+
+
+def test_a_time_limit_is_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    monkeypatch.setattr("rtdesk.bench.run.bench", lambda grid, settings: asked.append(settings) or 0)
+    assert run(["bench", "--time-limit", "10min", "-o", "out"]) == 0
+    assert asked[0].limit_s == 600
 
 
 @pytest.mark.parametrize(
@@ -534,15 +570,19 @@ def commands(mark: str) -> list[str]:
     return found
 
 
-def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_commands_of_the_page_run(whole: bool, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where there is little time with one seed, and without the figures."""
     for line in commands("<!-- test -->\n"):
         words = shlex.split(line)
         assert words[0] == "rtdesk"
-        if "--plots" in words and importlib.util.find_spec("matplotlib") is None:
+        if "--plots" in words and not (whole and importlib.util.find_spec("matplotlib")):
             continue
+        if "--seeds" in words and not whole:
+            words[words.index("--seeds") + 1] = "0"
         assert run(words[1:]) == 0, (line, capsys.readouterr().err)
     out = capsys.readouterr().out
-    assert "12 of 12 episodes in runs/first, 0 failed" in out
+    assert f"{'12 of 12' if whole else '4 of 4'} episodes in runs/first, 0 failed" in out
     assert "agile+force-answer+guidance=conclusion" in out
     assert "corridor.py 9 cells" in out
 

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from typing import Any, NamedTuple, Protocol
@@ -55,11 +56,12 @@ class _Orders(NamedTuple):
 class _Worker:
     """One process and the episode it plays."""
 
-    def __init__(self, number: int, folder: str | None) -> None:
+    def __init__(self, number: int, folder: str | None, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self.part = Part(f"bench-{number}")
         self.job: Job | None = None
         self.began = 0.0
-        self._taken = False
+        self.taken = False
         self._again = AGAIN
         self._folder = folder
         self._line: Connection | None = None
@@ -72,7 +74,7 @@ class _Worker:
     def start(self, job: Job) -> None:
         if not self.part.alive:
             self._begin()
-        self.job, self.began, self._taken = job, time.monotonic(), False
+        self.job, self.began, self.taken = job, self._clock(), False
         self.part.last_line = ""
         # If it has died while it had nothing to do, that shows when it takes the job, or does not.
         with suppress(OSError):
@@ -104,17 +106,19 @@ class _Worker:
         try:
             while row is None and self.line.poll():
                 row = self.line.recv()
-                self._taken = True
+                if not self.taken:
+                    # How long a process takes to start, on a machine with much to do, is no part of an episode.
+                    self.taken, self.began = True, self._clock()
         except (EOFError, OSError):
             if self.part.process is not None:
                 self.part.process.join(ENDS_S)
         if row is None and not self.part.alive:
             self.part.read()
-            if not self._taken and self._again:
+            if not self.taken and self._again:
                 self._again -= 1
                 self.start(job)
                 return None
-            row = failed(job.row, self.part.obituary(), meas={"wall_s": round(time.monotonic() - self.began, 3)})
+            row = failed(job.row, self.part.obituary(), meas={"wall_s": round(self._clock() - self.began, 3)})
             row = settle(job, row, self._folder)
         if row is not None:
             self.job = None
@@ -128,12 +132,13 @@ class _Worker:
 
 
 class LocalEngine:
-    """Plays up to `slots` episodes at a time on this machine. `limit_s` ends an episode that takes longer."""
+    """Plays up to `slots` episodes at a time on this machine. `limit_s` ends an episode that takes longer by `clock`, in seconds."""
 
-    def __init__(self, slots: int, *, folder: str | None = None, limit_s: float | None = None) -> None:
+    def __init__(self, slots: int, *, folder: str | None = None, limit_s: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self.slots = slots
         self._limit_s = limit_s
-        self._workers = [_Worker(number, folder) for number in range(1, slots + 1)]
+        self._clock = clock
+        self._workers = [_Worker(number, folder, clock) for number in range(1, slots + 1)]
 
     def start(self, job: Job) -> None:
         next(worker for worker in self._workers if worker.job is None).start(job)
@@ -144,7 +149,7 @@ class LocalEngine:
         out = []
         for worker in busy:
             job = worker.job
-            if self._limit_s is not None and time.monotonic() - worker.began > self._limit_s:
+            if self._limit_s is not None and worker.taken and self._clock() - worker.began > self._limit_s:
                 worker.kill(f"it took longer than {self._limit_s:g} s")
             row = worker.finished()
             if row is not None and job is not None:
