@@ -90,7 +90,8 @@ def said_p(p: float | None) -> str:
     """
     if p is None:
         return "n/a (identical episodes)"
-    return f"p = {p:.4f}" if p >= 0.00005 else "p < 0.0001"
+    # The least that 20,000 draws give, rounded as it may be, is no 0.0001.
+    return "p < 0.0001" if p <= 0.00005 else f"p = {p:.4f}"
 
 
 def holm(ps: Sequence[float | None]) -> list[float | None]:

@@ -32,6 +32,7 @@ from rtdesk.bench.pool import LocalEngine
 from rtdesk.bench.rows import accept, decode_rows, encode_row
 from rtdesk.bench.run import cost_of, drive, token_totals
 from rtdesk.cli import run
+from rtdesk.leave import of_the_machine
 from workers.errors import ConfigError
 from workers.simulator import simulate
 
@@ -270,10 +271,11 @@ def test_a_row_that_cannot_be_written_whole_leaves_the_file_as_it_was(folder: Pa
             return full(fd, data if cut["left"] else data[:5])
 
         monkeypatch.setattr(os, "write", write)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(OSError, match="No space") as raised:
             writer.row(row(1, 0.5))
         monkeypatch.undo()
         assert (folder / "out" / "results.jsonl").read_bytes() == before
+        assert of_the_machine(raised.value).startswith(f"{folder / 'out' / 'results.jsonl'} could not be written: No space left on device; free space")
 
 
 # What fails.

@@ -104,6 +104,14 @@ def test_many_tests_are_corrected_by_holm() -> None:
     assert holm([]) == []
 
 
+@pytest.mark.parametrize(("seeds", "holds"), [(2, 0.5), (8, 0.9), (32, 0.94)])
+def test_the_bootstrap_holds_the_truth_as_often_as_the_docs_say(seeds: int, holds: float) -> None:
+    """The mean of values spread evenly over 0 to 1 is a half."""
+    rng = np.random.default_rng(7)
+    ends = [bootstrap([rng.random(seeds).tolist()], draws=500, seed=draw) for draw in range(500)]
+    assert statistics.fmean(low <= 0.5 <= high for low, high in ends) == pytest.approx(holds, abs=0.05)
+
+
 # Tables.
 
 
@@ -215,6 +223,45 @@ def test_over_all_loads_a_pair_is_a_seed_on_a_load(tmp_path: Path, capsys: pytes
     assert [test["p_holm"] for test in tests] == [1.0, 1.0, 0.125]
 
 
+def test_what_is_called_all_is_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One agent was on both games, another on one of them: they have met on that one, and not over all."""
+    told = [("agile", "snake", 0.75), ("agile", "freeway", 0.75), ("reactive", "snake", 0.5), ("reactive", "freeway", 0.5), ("random", "snake", 0.25)]
+    cells = [cell(agent, [0, 1], game=game, config=f"{agent}-{game}") for agent, game, _ in told]
+    rows = [row(seed, score, agent=agent, game=game, config=f"{agent}-{game}") for agent, game, score in told for seed in (0, 1)]
+    folder = lay(tmp_path / "out", cells, rows)
+    tests = report(capsys, folder)["tests"]
+    assert [(test["a"], test["b"], test["pairs"]) for test in tests if test["game"] == "all"] == [("agile", "reactive", 4)]
+    assert {(test["a"], test["b"]) for test in tests if test["game"] == "snake"} == {("agile", "random"), ("agile", "reactive"), ("random", "reactive")}
+    # The text has each couple once: over all games where it can be had, else by game.
+    shown = [line.split()[:2] for line in lines(report(capsys, folder)) if "8192" in line and ("agile" in line or "random" in line) and ("+0." in line or "-0." in line)]
+    assert sorted(shown) == [["all", "easy"], ["snake", "easy"], ["snake", "easy"]]
+
+
+def test_over_all_loads_is_only_what_both_have_on_all_of_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = [("agile", "easy"), ("agile", "hard"), ("reactive", "easy"), ("reactive", "medium")]
+    cells = [cell(agent, [0, 1], load=load, config=f"{agent}-{load}") for agent, load in told]
+    rows = [row(seed, 0.5, agent=agent, load=load, config=f"{agent}-{load}") for agent, load in told for seed in (0, 1)]
+    assert [test["load"] for test in report(capsys, lay(tmp_path / "out", cells, rows))["tests"]] == ["easy"]
+
+
+def test_an_interval_of_few_seeds_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scores = [0.1, 0.9, 0.3, 0.4, 0.5, 0.6, 0.7, 0.2]
+    for name, count in (("few", 7), ("enough", 8)):
+        found = report(capsys, lay(tmp_path / name, [cell("agile", list(range(count)))], [row(seed, scores[seed]) for seed in range(count)]))
+        assert found["scores"][0]["n_least"] == count
+        text = "\n".join(lines(found))
+        assert ("]~" in text) == ("~ from fewer than 8 seeds" in text) == (count < 8)
+
+
+def test_a_p_is_never_written_as_zero(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [row(seed, score, agent=agent) for agent, score in (("agile", 0.75), ("reactive", 0.5)) for seed in range(24)]
+    found = report(capsys, lay(tmp_path / "out", [cell("agile", list(range(24))), cell("reactive", list(range(24)))], rows))
+    assert found["tests"][0]["said"] == "p < 0.0001"
+    text = "\n".join(lines(found))
+    assert "< 0.0001" in text
+    assert "0.0000" not in text
+
+
 def test_the_share_of_a_tick_is_part_of_who_is_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cells = [cell("agile", [0], reactive_budget=share, config=f"c{share}") for share in (512, 2048)]
     rows = [row(0, share / 4096, config=f"c{share}", reactive_budget=share) for share in (512, 2048)]
@@ -274,6 +321,23 @@ def test_another_version_is_another_agent(tmp_path: Path, capsys: pytest.Capture
     assert found["episodes"]["planned"] is None
 
 
+def test_rows_whose_plan_is_lost_still_tell_designs_and_thinkers_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        row(seed, score, game=game, config=game, design=title, thinkers={"planner": title})
+        for game, title, score in (("snake", "model a", 0.25), ("./mine.py", "model b", 0.75))
+        for seed in (0, 1)
+    ]
+    write_rows(tmp_path / "out", rows)
+    found = report(capsys, str(tmp_path / "out"))
+    assert {(line["game"], line["agent"]) for line in found["scores"]} == {("snake", "agile (model a)"), ("./mine.py", "agile (model b)")}
+    assert found["thinkers"] == "model b, model a"
+    assert found["scale"]["./mine.py"]["points_max"] is None
+    assert "score = points / most, clipped to 0 and 1: ./mine.py not recorded; snake 24 apples" in lines(found)
+    # Rows of before they told of it.
+    write_rows(tmp_path / "old", [row(0, 0.5, streams={"planner": 3})])
+    assert report(capsys, str(tmp_path / "old"))["thinkers"] == "thinkers not recorded"
+
+
 def test_rows_the_plan_no_longer_names_are_left_out_and_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = lay(tmp_path / "out", [cell("agile", [0], config="old")], [row(0, 0.25, config="old")])
     with Writer(Path(folder)) as writer:
@@ -322,6 +386,14 @@ def test_the_cost_is_that_of_all_tokens_failed_episodes_included(tmp_path: Path,
     assert found["totals"] == {"planner": {"read": 1_000_000, "written": 2_000_000}, "reactor": {"read": 1_000_000, "written": 200_000}}
     assert found["cost"] == pytest.approx(1 * 1 + 2 * 4 + 1 * 0.5 + 0.2 * 2)
     assert report(capsys, folder)["cost"] is None
+
+
+@pytest.mark.parametrize("price", [("1", "nan"), ("inf", "1"), ("-1", "1")])
+def test_a_price_is_a_number_there_is(price: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(tmp_path), "--price", *price]) == 2
+    err = capsys.readouterr().err
+    assert "--price" in err
+    assert err.count("\n") == 1
 
 
 # Folders.
@@ -418,6 +490,25 @@ def test_a_wild_row_is_no_row_and_its_words_are_text(tmp_path: Path, capsys: pyt
     assert "4 lines of results.jsonl are no rows" in out
     assert "\x1b" not in out
     assert "\x07" not in out
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [{"seed": 1}, {"sample": 1}, {"config": "other"}, {"score": 7.5}, {"score": -0.1}, {"score": None}, {"status": "fine"}, {"points": 1e300}, {"status": "error"}],
+)
+def test_a_row_that_no_bench_can_have_written_moves_no_mean(edit: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lay(tmp_path / "out", [cell("agile", [0, 1])], [row(1, 0.5)])
+    with open(Path(folder) / "results.jsonl", "ab") as file:
+        file.write(encode_row(msgspec.structs.replace(row(0, 0.9), **edit)))
+    found = report(capsys, folder)
+    assert (found["scores"][0]["ok"], found["scores"][0]["score"]["mean"], found["episodes"]["missing"]) == (1, 0.5, 1)
+    assert "1 lines of results.jsonl are no rows and do not count" in found["notes"]
+
+
+def test_a_plan_of_more_episodes_than_there_can_be_is_no_plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = lay(tmp_path / "out", [cell("agile", [0], samples=10**12)], [])
+    assert run(["report", folder]) == 2
+    assert "more than 1000000 episodes" in capsys.readouterr().err
 
 
 def test_a_damaged_replay_is_told_and_the_others_count(played: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
