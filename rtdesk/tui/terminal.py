@@ -4,6 +4,10 @@
   first never gets there.
 * Unasked kitty key reports with an event type (`ESC [ 97 ; 1 : 3 u`) kill Textual 8's parser: press and repeat are read
   without it, releases are dropped.
+* Whatever a terminal sends, the thread that reads it lives on: bytes that are no UTF-8 (a mouse report of old, a terminal of another
+  encoding) end it as Textual comes, and the session with it. What its parser fails on is dropped, and it begins anew.
+* A paste that does not end, because its other half was lost on the way, is over once nothing more of it comes: until then every key is
+  part of it, those that leave as well.
 * Closing never waits for a terminal that is gone.
 * Stopped by somebody else (SIGSTOP) and let go on, the desk takes its terminal back. Textual would start a second time on top of
   itself, and take the raw line discipline for the one to restore.
@@ -13,14 +17,17 @@
 
 from __future__ import annotations
 
+import codecs
+import functools
 import os
 import re
 import select
 import signal
 import sys
 import termios
+import time
 import tty
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from queue import Full
 from typing import TYPE_CHECKING, Any
 
@@ -35,12 +42,46 @@ if TYPE_CHECKING:
 __all__ = ["desk_driver"]
 
 _TYPED = re.compile(r"(\x1b\[[0-9:]*;[0-9]*):([0-9]+)((?:;[0-9:]*)?[A-Za-z~])")
+_PASTE, _PASTED = "\x1b[200~", "\x1b[201~"
+PASTE_S = 1.0
+"""Seconds without a character after which a paste is over, end or not."""
 CLOSE_S = 1.0
 """Seconds a closing screen waits for the terminal to take its last bytes."""
 
 
 class DeskParser(XTermParser):
-    """Textual's parser, without the keys that kill it."""
+    """Textual's parser, without what kills it or makes it deaf. `clock` gives seconds."""
+
+    def __init__(self, debug: bool = False, *, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(debug)
+        self._clock = clock
+        # The last characters fed, in case a mark of a paste comes in two pieces.
+        self._last = ""
+        self._pasting = False
+        self._fed = 0.0
+
+    def feed(self, data: str) -> Iterable[Message]:
+        if not data:
+            return super().feed(data)
+        seen = self._last + data
+        self._last = seen[1 - len(_PASTE) :]
+        begun, ended = seen.rfind(_PASTE), seen.rfind(_PASTED)
+        if begun != ended:
+            self._pasting = begun > ended
+        self._fed = self._clock()
+        return self._survive(super().feed(data))
+
+    def tick(self) -> Iterable[Message]:
+        if self._pasting and self._clock() - self._fed > PASTE_S:
+            return self.feed(_PASTED)
+        return self._survive(super().tick())
+
+    def _survive(self, found: Iterable[Message]) -> Iterable[Message]:
+        try:
+            yield from found
+        except Exception:
+            # Its generator is dead; what it knows of the terminal stays.
+            super(XTermParser, self).__init__()
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
         typed = _TYPED.fullmatch(sequence)
@@ -57,6 +98,10 @@ class DeskParser(XTermParser):
             return [events.Key(Keys.Ignore, sequence)]
 
 
+def _forgiving(encoding: str) -> Callable[[], codecs.IncrementalDecoder]:
+    return functools.partial(codecs.getincrementaldecoder(encoding), "replace")
+
+
 def desk_driver() -> type[Driver] | None:
     """Return the driver to run on, or None (Textual's own choice) where there is no Linux driver."""
     if sys.platform == "win32":
@@ -65,6 +110,8 @@ def desk_driver() -> type[Driver] | None:
 
     # The driver makes its parser by this name, and has no other seam.
     linux_driver.XTermParser = DeskParser  # type: ignore[misc]
+    # And its decoder by this one, which would be a strict one.
+    linux_driver.getincrementaldecoder = _forgiving  # type: ignore[assignment]
 
     class DeskDriver(linux_driver.LinuxDriver):
         """Linux driver that can say whether the terminal still takes what is written."""
@@ -78,6 +125,9 @@ def desk_driver() -> type[Driver] | None:
 
         def process_message(self, message: Message) -> None:
             # In the thread that reads the terminal.
+            if isinstance(message, events.Resize) and not (message.size.width and message.size.height):
+                # A report in the stream of keys, of a terminal without a size.
+                return
             if isinstance(message, events.Key) and hasattr(self._app, "take_key") and self._app.take_key(message.key):
                 return
             super().process_message(message)
