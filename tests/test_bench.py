@@ -115,7 +115,7 @@ def test_two_runs_give_the_same_object_and_the_same_logs_whatever_the_number_of_
 
 
 def test_a_newcomers_game_agent_and_backend_are_played_by_their_paths(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    result = bench(capsys, "--games", "./corridor.py", "--agents", "./careful.py,random", "--planner", "./echo.py", "--reactor", "./echo.py", "--seeds", "0", "-o", "out")
+    result = bench(capsys, "--games", "./corridor.py", "--agents", "./careful.py,random", "--planner", "./echo.py", "--reactor", "./echo.py", "--seeds", "0", "--jobs", "1", "-o", "out")
     assert {cell["agent"]: cell["ok"] for cell in result["cells"]} == {"./careful.py": 1, "random": 1}
     assert result["tokens"]["planner"]["written"] > 0
 
@@ -157,7 +157,7 @@ def test_another_configuration_is_played_anew(folder: Path, capsys: pytest.Captu
 
 
 def test_a_failed_episode_is_played_again_and_a_good_one_is_not(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["--games", "./unlucky.py", "--agents", "random", "--seeds", "0-1", "-o", "out"]
+    arguments = ["--games", "./unlucky.py", "--agents", "random", "--seeds", "0-1", "--jobs", "1", "-o", "out"]
     assert bench(capsys, *arguments, code=1)["meas"]["played"] == 2
     assert bench(capsys, *arguments, code=1)["meas"]["played"] == 1
 
@@ -214,7 +214,7 @@ def test_a_killed_bench_leaves_whole_rows_and_goes_on(folder: Path, capsys: pyte
     wait_for(lambda: not children_in(folder))
     assert {told["seed"] for told in rows_of(folder / "out")} == {0, 1}
     open_gate(folder)
-    result = bench(capsys, *arguments)
+    result = bench(capsys, *arguments, "--jobs", "1")
     assert result["meas"]["played"] == 4
     assert result["episodes"] == {"planned": 6, "ok": 6, "failed": 0, "missing": 0}
     assert sorted(path.name for path in (folder / "out" / "replays").iterdir()) == sorted(Path(told["replay"]).name for told in rows_of(folder / "out"))
@@ -476,7 +476,7 @@ def thinks(asked: Asked) -> Say:
 def test_samples_of_a_model_have_request_seeds_of_their_own_and_are_billed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with ModelServer(thinks) as server:
         arguments = ["--games", "freeway", "--agents", "reactive,random", "--reactor", server.spec, "--seeds", "0", "--samples", "3", "--ticks", "2", "--price", "1", "10"]
-        result = bench(capsys, *arguments, "-o", "out")
+        result = bench(capsys, *arguments, "--jobs", "1", "-o", "out")
         seeds = [asked.body.get("seed") for asked in server.asked if asked.method == "POST"]
     assert sorted(seeds, key=str) == [1, 1, 2, 2, None, None]
     # Sample 0 asks as `play` does, and who says the same again is played once.
@@ -582,6 +582,7 @@ def test_the_commands_of_the_page_run(whole: bool, folder: Path, capsys: pytest.
             continue
         if "--seeds" in words and not whole:
             words[words.index("--seeds") + 1] = "0"
+            words += ["--jobs", "1"]
         assert run(words[1:]) == 0, (line, capsys.readouterr().err)
     out = capsys.readouterr().out
     assert f"{'12 of 12' if whole else '4 of 4'} episodes in runs/first, 0 failed" in out
