@@ -62,7 +62,6 @@ class Actions:
         say: Callable[[str], None]
         set_look: Callable[[str], None]
         arrangement: Callable[[], Layout]
-        action_command_palette: Callable[[], None]
         _leave: Callable[[int], None]
         _open: Callable[[str], None]
         _soon: Callable[[], None]
@@ -216,7 +215,11 @@ class Actions:
         self._soon()
 
     def action_palette(self) -> None:
-        self.action_command_palette()
+        if len(self.screen_stack) == 1:
+            # Imported where it is needed: nobody waits for it at the start.
+            from rtdesk.tui.palette import Palette
+
+            cast("App[Any]", self).push_screen(Palette(id="--command-palette"))
 
     def action_look(self) -> None:
         self.set_look(LOOKS[(LOOKS.index(self.look.name) + 1) % len(LOOKS)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from material import episode
+from textual import events
 from textual.pilot import Pilot
 
 from replays import events as ev
@@ -180,6 +181,26 @@ def test_the_command_palette_takes_letters_and_gives_them_back() -> None:
         await pilot.pause()
         await pilot.press("m")
         assert source.asked == [("bookmark", "")]
+
+    drive(app, script)
+
+
+def test_enter_pressed_twice_in_the_palette_chooses_once() -> None:
+    source = Recorder(EVENTS[:40])
+    app = desk(source)
+
+    async def script(pilot: Pilot[None]) -> None:
+        await pilot.press("ctrl+p", *"bookmark")
+        await pilot.pause()
+        await app.screen.workers.wait_for_complete()
+        await pilot.press("down")
+        # All at once, as a bouncing key sends them.
+        for _ in range(4):
+            app.post_message(events.Key("enter", "\r"))
+        await pilot.pause()
+        await pilot.press("escape", "escape")
+        assert len(app.screen_stack) == 1
+        assert [what for what, _ in source.asked].count("bookmark") == 1
 
     drive(app, script)
 
