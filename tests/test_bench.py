@@ -616,6 +616,17 @@ def test_children_load_neither_screen_nor_numpy_nor_requests(folder: Path) -> No
     assert "workers" in modules
 
 
+def test_the_first_child_is_kept_from_ctrl_c_like_the_others() -> None:
+    """In a process of its own, for Python's resource tracker is started once in each, and with the first child."""
+    script = (
+        "import signal\nfrom multiprocessing import resource_tracker\nfrom workers.live.parts import held_back\n"
+        "with held_back():\n    resource_tracker.ensure_running()\n    print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))\n"
+        "print(sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [str([signal.SIGHUP, signal.SIGINT]), "[]"]
+
+
 def test_a_process_that_died_idle_is_started_again(folder: Path) -> None:
     first, second = make_plan(Grid(games=("./corridor.py",), agents=("random",), seeds="0-1")).jobs()
     engine = LocalEngine(1)

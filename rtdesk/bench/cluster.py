@@ -11,7 +11,6 @@ import importlib.util
 import logging
 import os
 import queue
-import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,7 +27,7 @@ from rtdesk.bench.rows import Row, failed
 from rtdesk.leave import Exit
 from workers.episode import rtdesk_version
 from workers.errors import ConfigError
-from workers.live.child import HELD_BACK
+from workers.live.parts import held_back
 
 if TYPE_CHECKING:
     from distributed import Future
@@ -78,10 +77,9 @@ class DaskEngine:
         if not address:
             self._scratch = tempfile.TemporaryDirectory(prefix="rtdesk-dask-")
             own["temporary-directory"] = self._scratch.name
-        # The terminal's Ctrl-C is ours alone; what is started from here inherits the mask.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
         try:
-            with dask.config.set(own):
+            # The terminal's Ctrl-C is ours alone; what is started from here inherits the mask.
+            with held_back(), dask.config.set(own):
                 if self._scratch is not None:
                     with _silent():
                         self._cluster = LocalCluster(
@@ -101,8 +99,6 @@ class DaskEngine:
         except (OSError, TimeoutError, ValueError) as error:
             self.close()
             raise Exit(1, f"no dask scheduler at {address or '127.0.0.1'}: {' '.join(str(error).split())[:200]}; is it running?") from None
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         try:
             self.slots = self._look_at_workers(address, asked)
         except BaseException:

@@ -11,6 +11,7 @@ import time
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -19,7 +20,7 @@ from workers.errors import WorkerError
 from workers.live.birth import Cord, born
 from workers.live.child import HELD_BACK, TOLD, Pipe
 
-__all__ = ["Part"]
+__all__ = ["Part", "held_back"]
 
 _HINTS = {"SIGKILL": " (out of memory, or somebody killed it)", "SIGBUS": " (no memory behind a shared mapping)"}
 
@@ -38,12 +39,14 @@ def _bare_main() -> Iterator[None]:
 
 
 @contextmanager
-def _held_back() -> Iterator[None]:
+def held_back() -> Iterator[None]:
     """Keep the terminal's signals from a child that does not ignore them yet.
 
     The mask goes by thread and is inherited, so this serves a restart from the supervisor's thread as well; a Ctrl-C pressed meanwhile
     is not lost, it arrives afterwards.
     """
+    # Python starts its resource tracker with the first child, if nothing has yet, and opens the mask for everybody when it has.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, HELD_BACK)
     try:
         yield
@@ -97,7 +100,7 @@ class Part:
             daemon=True,
         )
         try:
-            with _bare_main(), _held_back():
+            with _bare_main(), held_back():
                 process.start()
             self.process = process
         finally:
