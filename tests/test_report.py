@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import os
 import statistics
 from collections.abc import Callable
 from pathlib import Path
@@ -463,6 +464,8 @@ def test_a_plan_of_which_nothing_is_played_yet_is_a_report(tmp_path: Path, capsy
         (lambda folder: folder.mkdir(), "no results.jsonl and no replays"),
         (lambda folder: folder.write_text("x"), "is no folder"),
         (lambda folder: lay(folder, [], []) and (folder / "bench.json").write_text("[]"), "no plan of a bench"),
+        (lambda folder: folder.mkdir() or os.mkfifo(folder / "bench.json"), "bench.json: is no regular file"),
+        (lambda folder: folder.mkdir() or (folder / "results.jsonl").mkdir(), "results.jsonl: is no regular file"),
     ],
 )
 def test_what_is_no_folder_of_results_is_one_line(make: Callable[[Path], Any], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,6 +13,7 @@ the plan names.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,10 @@ def read_folder(folder: Path) -> Found:
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > MAX_BYTES:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            raise ConfigError(f"{path}: is no regular file; give a folder that rtdesk bench has made")
+        if about.st_size > MAX_BYTES:
             raise ConfigError(f"{path}: is larger than {MAX_BYTES} bytes; split it")
         return path.read_bytes()
     except OSError as error:
