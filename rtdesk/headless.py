@@ -35,7 +35,8 @@ def play_match(wanted: Wanted) -> int:
         heat.start()
         while not heat.over and not (quit_at and time.monotonic() > quit_at):
             heat.poll(time.monotonic_ns())
-            next(run for run in heat.runs if not run.over).wait(0.02)
+            # The last one may have ended since it was asked.
+            next((run for run in heat.runs if not run.over), heat.runs[0]).wait(0.02)
             for run in heat.runs:
                 run.poll_game()
             if signals.code is not None and not quit_at:
