@@ -43,6 +43,8 @@ __all__ = ["fold", "fold_all"]
 
 FEW = 8
 """Last lines of the event list that may be of this very tick."""
+PLAN = 1000
+"""Moves of a plan that are kept: each is looked at whenever a screen is drawn, and every keyframe carries them."""
 LONG = 3
 """Ticks after which it is worth a line that a planner came to an end."""
 
@@ -162,12 +164,13 @@ def _segment(state: ViewState, event: Segment) -> None:
 
 
 def _answer(state: ViewState, event: Answer) -> None:
-    letters = [one_line(letter, 8) for letter in event.letters or ()]
+    letters = [one_line(letter, 8) for letter in (event.letters or ())[:PLAN]]
     if event.mode == "plan":
         if letters and event.turns:
             steps = tuple(PlanStep(turn, letter) for turn, letter in zip(event.turns, letters))
             state.plan = PlanLine(event.generation, steps)
-            state.note(event.tick, "plan", f"plan for turn {event.generation}: {len(steps)} moves", "planner")
+            moves = min(len(event.turns), len(event.letters or ()))
+            state.note(event.tick, "plan", f"plan for turn {event.generation}: {moves} moves", "planner")
         else:
             state.note(event.tick, "unread", f"no plan in that text: {event.why or 'none'}", "planner")
         return

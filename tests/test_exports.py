@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import errno
 import hashlib
 import io
 import json
@@ -24,6 +25,7 @@ from replays import events as ev
 from replays.export import csv_lines
 from replays.reader import open_replay
 from replays.writer import ReplayWriter
+from rtdesk import exports
 from rtdesk.cli import run
 from rtdesk.exports import Span
 from rtdesk.exports.cast import cast_lines
@@ -330,6 +332,30 @@ def test_a_given_name_must_be_free(kind: str, snake: Path, tmp_path: Path, capsy
         assert str(target) in capsys.readouterr().err
     assert victim.read_text() == "precious"
     assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize(("kind", "pieces", "left"), [("csv", 2, True), ("csv", 0, False), ("cast", 2, True), ("svg", 0, False), ("gif", 0, False), ("html", 0, False)])
+def test_on_a_full_disk_half_a_table_is_kept_and_half_a_picture_is_not(
+    kind: str, pieces: int, left: bool, snake: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if kind == "gif":
+        pytest.importorskip("PIL.Image")
+    write, written = exports._write_all, []
+
+    def full(fd: int, data: bytes) -> None:
+        if len(written) == pieces:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        written.append(data)
+        write(fd, data)
+
+    monkeypatch.setattr(exports, "_write_all", full)
+    out = tmp_path / f"a.{kind}"
+    assert run(["export", str(snake), "--to", kind, "-o", str(out)]) == 1
+    (line,) = capsys.readouterr().err.strip().splitlines()
+    assert ("what was written so far is there" if left else "nothing is left of it") in line
+    assert out.exists() is left
+    if left:
+        assert out.read_bytes() == b"".join(written)
 
 
 def test_a_recording_without_a_tick_has_nothing_to_draw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,6 +6,7 @@ Each format is a module that is loaded when it is asked for. The one thing that 
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import re
@@ -83,7 +84,13 @@ def export(file: str, *, kind: str, output: str | None, wanted: Wanted) -> int:
                 _write_all(fd, chunk)
             size = os.fstat(fd).st_size
         except OSError as error:
-            raise Exit(1, f"{path}: {error.strerror}; what was written so far is there") from error
+            # Half a picture is none; and what is empty would only stand in the way of the next attempt.
+            kept = kind in ("csv", "jsonl", "cast") and os.fstat(fd).st_size > 0
+            if not kept:
+                with contextlib.suppress(OSError):
+                    os.unlink(path)
+            left = "what was written so far is there" if kept else "nothing is left of it"
+            raise Exit(1, f"{path}: {error.strerror}; {left}; free space, or give another place with -o OUT") from error
         finally:
             os.close(fd)
         tell_damage(recording)

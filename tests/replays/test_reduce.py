@@ -300,3 +300,12 @@ def test_a_program_in_force_is_told_once_and_a_refused_one_leaves_it_there() -> 
     # It is no answer of the reactor's, and a keyframe carries it.
     assert state.answer is None
     assert ViewState.from_map(state.to_map()).program == state.program
+
+
+def test_of_a_plan_without_end_some_moves_are_kept_and_all_are_counted() -> None:
+    letters = ["U"] * 5000
+    state = fold_all([HEADER, tick(0), ev.Answer(tick=0, stream="planner", generation=0, mode="plan", letters=letters, turns=list(range(5000)))])
+    assert state.plan is not None
+    assert len(state.plan.steps) == 1000
+    assert state.plan.step(999) is not None
+    assert state.notes[-1].text == "plan for turn 0: 5000 moves"
