@@ -1,17 +1,23 @@
-"""What the tests of bench and report share: the newcomer's game, one that fails, and rows made by hand."""
+"""What the tests of bench and report share: the newcomer's game, those that fail or wait, and rows made by hand."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rtdesk.bench.grid import Cell
 from rtdesk.bench.rows import Row, encode_row, key_of
+from rtdesk.cli import run
 
-GUIDE = Path(__file__).parent.parent / "docs" / "add-your-own.md"
+REPOSITORY = Path(__file__).parent.parent
+SMALL = ["--games", "freeway", "--agents", "random,reactive", "--ticks", "4", "--jobs", "1"]
+GUIDE = REPOSITORY / "docs" / "add-your-own.md"
 FILE = re.compile(r"<!-- file: (\S+) -->\n```python\n(.*?)```", re.DOTALL)
 UNLUCKY = """
 
@@ -59,6 +65,27 @@ def newcomers(folder: Path) -> None:
     (folder / "gated.py").write_text(files["corridor.py"].replace('name="corridor"', 'name="gated"') + GATED, encoding="utf-8")
 
 
+def stand_in(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stand in a folder with the newcomer's files; no setting of whoever runs the tests plays a part."""
+    newcomers(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder))
+    for name in ("RTDESK_API_KEY", "OPENAI_API_KEY", "DEEPSEEK_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    return folder
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    """Run a bench with --json; returns its one object."""
+    assert run(["bench", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def same(result: dict[str, Any]) -> dict[str, Any]:
+    """What two runs of one thing share."""
+    return {name: value for name, value in result.items() if name not in ("meas", "folder")}
+
+
 def rows_of(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
 
@@ -102,3 +129,15 @@ def wait_for(what: Callable[[], bool], *, seconds: float = 100.0) -> None:
     while not what():
         assert time.monotonic() < deadline, "waited in vain"
         threading.Event().wait(0.02)
+
+
+def children_in(folder: Path) -> list[str]:
+    """Processes of ours that stand in a folder."""
+    out = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            if process.name != str(os.getpid()) and (process / "cwd").resolve() == folder.resolve() and b"spawn" in (process / "cmdline").read_bytes():
+                out.append(process.name)
+        except OSError:
+            continue
+    return out
