@@ -190,6 +190,10 @@ def _level_of(wanted: Wanted, ghost: Replay) -> dict[str, Any]:
             raise Exit(2, f"{wanted.vs} was played on {name} {theirs}, not {wanted.options[name]}; leave out --{name}, or record another")
     if header.parent is not None:
         raise Exit(2, f"{wanted.vs} is a fork and does not begin at tick 0; race the recording it was made from")
+    partner = header.options.get("partner", "scripted")
+    if partner != "scripted" and "partner" not in wanted.given:
+        # In whose company somebody cooks is part of the level, but who thinks there, and at what cost, is for the one who races to say.
+        raise Exit(2, f"{wanted.vs} was played with partner {partner!r}; give --partner {partner} to race it on equal terms, or --partner scripted")
     found: dict[str, Any] = {"load": header.load, "seed": header.seed}
     ticks = header.options.get("ticks")
     if "ticks" not in wanted.given and isinstance(ticks, int):

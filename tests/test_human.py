@@ -306,10 +306,14 @@ def test_a_match_that_cannot_be_is_refused_in_a_sentence(asked: Wanted, screen: 
 
 @pytest.fixture
 def recording(tmp_path: Path) -> str:
+    return _record(tmp_path, "snake", agent="reactive", load="hard", seed=3, ticks=12, tick_budget=64)
+
+
+def _record(folder: Path, game: str, **options: Any) -> str:
     from replays.writer import ReplayWriter
 
-    path = tmp_path / "ghost.rtr"
-    header, *events = simulate("snake", agent="reactive", load="hard", seed=3, ticks=12, tick_budget=64).events
+    path = folder / "ghost.rtr"
+    header, *events = simulate(game, **options).events
     assert isinstance(header, ev.Episode)
     with ReplayWriter.create(path, header) as writer:
         for tick in range(12):
@@ -338,6 +342,17 @@ def test_a_recording_of_another_level_is_refused(recording: str) -> None:
     ):
         with pytest.raises(Exit, match=words):
             make_plan(one, screen=True)
+
+
+def test_a_kitchen_is_raced_with_the_partner_it_had_or_one_that_was_named(tmp_path: Path) -> None:
+    path = _record(tmp_path, "overcooked", agent="default", partner="random", ticks=12)
+    with pytest.raises(Exit, match="give --partner random to race it on equal terms"):
+        make_plan(wanted("overcooked", agent="human", vs=path), screen=True)
+    for partner in ("random", "scripted"):
+        plan = make_plan(wanted("overcooked", agent="human", vs=path, partner=partner, given=frozenset({"partner"})), screen=True)
+        assert plan.ghost is not None
+        plan.ghost.close()
+        assert [side.partner for side in plan.sides] == [partner]
 
 
 def test_beside_a_model_a_tick_is_as_long_as_its_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
