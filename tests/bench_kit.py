@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from rtdesk.bench.folder import Writer
 from rtdesk.bench.grid import Cell
 from rtdesk.bench.rows import Row, encode_row, key_of
 from rtdesk.cli import run
@@ -118,6 +119,21 @@ def cell(agent: str, seeds: list[int], **more: Any) -> Cell:
 def write_rows(folder: Path, rows: list[Row], *, tail: bytes = b"") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "results.jsonl").write_bytes(b"".join(map(encode_row, rows)) + tail)
+
+
+def report(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> dict[str, Any]:
+    """Run a report with --json; returns its one object."""
+    assert run(["report", *arguments, "--json"]) == code
+    return json.loads(capsys.readouterr().out)
+
+
+def lay(folder: Path, cells: list[Cell], rows: list[Row]) -> str:
+    """Write a folder of results."""
+    with Writer(folder) as writer:
+        writer.plan(cells)
+        for one in rows:
+            writer.row(one)
+    return str(folder)
 
 
 def wait_for(what: Callable[[], bool], *, seconds: float = 100.0) -> None:
