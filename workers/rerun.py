@@ -95,6 +95,8 @@ class _Comparison:
         self._reads = any(backend.spec != "builtin" for backend in recording.header.backends.values())
         self._last = recording.ticks[-1] if recording.ticks else -1
         self._found: Divergence | None = None
+        # The first prompt that is put together differently, of thinkers that do not read it.
+        self._prompt: Divergence | None = None
         self._why = ""
         self.over = not self._held
         self.ended = True
@@ -118,7 +120,12 @@ class _Comparison:
         if not any(isinstance(event, ev.Tick) for event in recorded):
             self._why = f"the file lost part of tick {tick}"
             return
-        parting = _part(_comparable(recorded), _comparable(events), words=self._reads)
+        sides = _comparable(recorded), _comparable(events)
+        parting = _part(*sides, words=True)
+        if parting is not None and not self._reads:
+            unread, parting = parting, _part(*sides, words=False)
+            if parting is None and self._prompt is None:
+                self._prompt = Divergence(tick, *unread)
         if parting is None:
             self._equal += 1
             self.over = tick == self._last
@@ -136,13 +143,19 @@ class _Comparison:
         found = self._found
         recorded = self._recording.header
         words = _words_parting(recorded, header)
-        if words is not None and found is None and not self._reads:
+        reworded = words is not None and not self._reads
+        if words is not None and found is None and reworded:
             self._why = self._why or f"the prompts are not this version's any more ({words.path.partition('[')[0]}); its thinkers do not read them"
             words = None
         parting = _header_parting(recorded, header) or words
         if parting is not None:
             # The header tells what was played and what the thinkers were asked; where that differs, all else follows from it.
             found = Divergence(self._recording.ticks[0] if self._held else 0, *parting)
+        if found is None and self._prompt is not None and not reworded:
+            if recorded.versions.get("rtdesk") == header.versions.get("rtdesk"):
+                found = self._prompt
+            else:
+                self._why = self._why or "the prompts are not this version's any more; its thinkers do not read them"
         if found is None and self.ended and self._held:
             found = self._ending(end)
         return Rerun(ticks=self._equal, divergence=found, why=self._why if self._held else "the recording holds no tick")

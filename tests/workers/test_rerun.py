@@ -115,6 +115,28 @@ def test_prompts_of_another_version_are_a_remark_for_who_does_not_read_them(tmp_
     assert "header.texts.rules" in found.why
 
 
+@pytest.mark.parametrize("left", [False, True])
+def test_a_prompt_that_is_not_what_this_very_version_asks_is_a_divergence_though_nobody_reads_it(left: bool, tmp_path: Path) -> None:
+    def reworded(event: ev.AnyEvent) -> ev.AnyEvent | None:
+        if left and event.tick == 4 and isinstance(event, ev.Step | ev.End):
+            return None
+        if isinstance(event, ev.Generation) and event.phase == "start" and event.stream == "reactor" and event.tick == 2:
+            return msgspec.structs.replace(event, prompt=["Hear, hear! ", *event.prompt])
+        return event
+
+    found = again(write(tmp_path / "a.rtr", plan_episode("snake", **SHORT), change=reworded))
+    assert found.divergence is not None
+    assert (found.divergence.tick, found.divergence.field) == (2, "generation reactor 2 start.prompt[0]")
+    assert found.divergence.recorded == "Hear, hear! "
+
+    def older(event: ev.AnyEvent) -> ev.AnyEvent:
+        return msgspec.structs.replace(event, versions={"rtdesk": "0.0.1"}) if isinstance(event, ev.Episode) else event
+
+    found = again(write(tmp_path / "b.rtr", plan_episode("snake", **SHORT), header=older, change=reworded))
+    assert found.same
+    assert found.why
+
+
 def test_guidance_cut_elsewhere_is_a_divergence_for_everybody(tmp_path: Path) -> None:
     def cut(event: ev.AnyEvent) -> ev.AnyEvent:
         if isinstance(event, ev.Generation) and event.stream == "reactor" and event.tick == 2 and event.phase == "start":
