@@ -121,7 +121,12 @@ class Heat:
 
     def close(self) -> None:
         """End everything. Safe to call twice."""
-        self._closed = True
+        if not self._closed:
+            self._closed = True
+            for run in self.runs:
+                # All at once: closed one after the other, the last would play on until its turn comes.
+                if not run.over:
+                    run.command("quit")
         if self._referee is not None:
             self._referee.close()
         for run in self.runs:

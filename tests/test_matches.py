@@ -253,6 +253,39 @@ def test_a_heat_that_was_ended_while_it_counted_never_begins_and_the_next_can_be
         assert play.count == 2
 
 
+def test_a_referee_that_fails_is_told_and_waited_for_by_nobody() -> None:
+    with playing(level("default", "freeway", ticks=400), level("default", "freeway", ticks=400)) as play:
+        play.until("a few steps", lambda: play.states[1].steps >= 2)
+        referee: Any = play.table.heat._referee
+
+        def fail() -> None:
+            raise RuntimeError("no whistle")
+
+        referee._give = fail
+        play.until("a word about it", lambda: all("the referee failed: RuntimeError: no whistle" in source.status.note for source in play.sources))
+        assert [source.status.play for source in play.sources] == ["ended", "ended"]
+
+
+def test_no_side_of_a_match_that_is_ended_plays_on_while_another_is_closed() -> None:
+    wall = {"tick_budget": "50ms", "tick_rate": None, "ticks": 4000}
+    with playing(level("default", "freeway", **wall), level("default", "freeway", **wall)) as play:
+        play.until("a few steps", lambda: min(state.steps for state in play.states) >= 3)
+        first, second = play.table.heat.runs
+        close, ended = first.close, []
+
+        def slow() -> None:
+            # However long the first takes, the second has been told as well.
+            until = time.monotonic() + 5
+            while second.end is None and time.monotonic() < until:
+                second.wait(0.02)
+                second.poll_game()
+            ended.append(second.end is not None)
+            close()
+
+        first.close = slow  # type: ignore[method-assign]
+    assert ended[0]
+
+
 def test_pausing_holds_all_boards_and_the_next_heat_is_another_match() -> None:
     with playing(level("default", "freeway", ticks=400), level("human", "freeway", ticks=400), hands=[{}, {0: 0}]) as play:
         play.until("a few steps", lambda: play.states[0].steps >= 2)

@@ -9,6 +9,7 @@ The referee is a thread of the desk, apart from the screen's event loop: a stall
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,8 @@ from workers.rings import KIND_MARK, RingReader, wait_any
 from workers.wire import START, Close, Stand, drain, read_control
 
 __all__ = ["Referee"]
+
+log = logging.getLogger(__name__)
 
 LOOK_S = 0.05
 """How often it is looked whether a side has gone without a word."""
@@ -82,6 +85,15 @@ class Referee:
         os.close(self._wake_write)
 
     def _watch(self) -> None:
+        try:
+            self._keep_step()
+        except Exception as error:
+            # Without it every side would wait for its word for ever, and nobody would say why.
+            log.exception("the referee failed")
+            for side in self._sides:
+                side.run.failure = side.run.failure or f"the referee failed: {type(error).__name__}: {error}"
+
+    def _keep_step(self) -> None:
         while not self._closing:
             playing = [side for side in self._sides if not side.over]
             if not playing:
