@@ -96,10 +96,11 @@ class Pace:
         if self.slowed:
             self.slowed = 0
         else:
-            self.base = min(self.fastest, self.base * 2)
+            # One that was begun beyond the limit stays there, rather than be slowed by this.
+            self.base = max(self.base, min(self.fastest, self.base * 2))
 
     def slower(self) -> None:
-        self.base = max(self.slowest, self.base / 2)
+        self.base = min(self.base, max(self.slowest, self.base / 2))
 
     def slow(self, direction: str, budget: int | None = None) -> None:
         """One step of slow motion `down` or `up`; at the bottom nothing happens."""

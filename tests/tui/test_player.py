@@ -14,6 +14,7 @@ from replays.reduce import fold, fold_all
 from replays.view_state import ViewState
 from replays.writer import ReplayWriter
 from rtdesk.tui.player import EventList, ListSource, ReplaySource, cut
+from rtdesk.tui.source import Pace
 
 EVENTS = episode()
 LAST = EVENTS[-1].tick
@@ -111,6 +112,16 @@ def test_a_jump_while_playing_goes_on_from_the_ticks_beginning() -> None:
     source.command("jump", "12")
     state = take(source, state, clock, 0.01)
     assert (state.tick, state.planner.tick_tokens < 200) == (12, True)
+
+
+@pytest.mark.parametrize("rate", [0.001, 500.0])
+def test_a_pace_beyond_the_ladder_never_goes_the_other_way(rate: float) -> None:
+    pace = Pace(rate, slowest=1 / 64, fastest=30.0)
+    pace.slower()
+    assert pace.base <= rate
+    pace.base = rate
+    pace.faster()
+    assert pace.base >= rate
 
 
 def test_speed_goes_from_a_tenth_to_sixty_four_and_slow_motion_to_a_token_a_frame() -> None:
