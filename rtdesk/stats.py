@@ -6,16 +6,19 @@ The one thing that surprises: an interval is never of no width because all value
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 import statistics
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Any
 
 __all__ = ["DRAWS", "EXACT_PAIRS", "bootstrap", "holm", "interval", "percentiles", "said_p", "sign_flip", "wilson"]
 
 EXACT_PAIRS = 16
 DRAWS = 20_000
+AT_ONCE = 1 << 22
+"""Drawn numbers held at a time, 32 MiB of them."""
 Z95 = 1.959963984540054
 
 
@@ -40,7 +43,11 @@ def bootstrap(groups: Sequence[Sequence[float]], *, draws: int = DRAWS, seed: in
     total = np.zeros(draws)
     for group in groups:
         values = np.asarray(group, dtype=float)
-        total += values[rng.integers(0, len(values), size=(draws, len(values)))].mean(axis=1)
+        # Of thousands of seeds not all draws at once: they would be gigabytes.
+        block = max(1, min(draws, AT_ONCE // len(values)))
+        for first in range(0, draws, block):
+            size = min(block, draws - first)
+            total[first : first + size] += values[rng.integers(0, len(values), size=(size, len(values)))].mean(axis=1)
     low, high = np.percentile(total / len(groups), [2.5, 97.5])
     return float(low), float(high)
 
@@ -71,15 +78,38 @@ def sign_flip(differences: Sequence[float]) -> float | None:
     """
     if not any(differences):
         return None
+    import numpy as np
+
+    # Sums that differ by rounding alone are the same sum.
     observed = abs(sum(differences)) - 1e-12
     if len(differences) <= EXACT_PAIRS:
-        flips: Iterable[tuple[int, ...]] = itertools.product((1, -1), repeat=len(differences))
-        hits = [abs(sum(sign * d for sign, d in zip(signs, differences))) >= observed for signs in flips]
-        return sum(hits) / len(hits)
-    rng = random.Random(0)
-    hit = sum(abs(sum(d if rng.random() < 0.5 else -d for d in differences)) >= observed for _ in range(DRAWS))
+        sums = np.zeros(1)
+        for difference in differences:
+            sums = np.concatenate((sums + difference, sums - difference))
+        return float(np.mean(np.abs(sums) >= observed))
+    hit = int(np.sum(np.abs(_drawn_sums(differences)) >= observed))
     # The observed signs are one of the flips, so p is never 0.
     return (hit + 1) / (DRAWS + 1)
+
+
+def _drawn_sums(differences: Sequence[float]) -> Any:
+    """Return the sums of 20,000 drawn flips, the same flips for as many differences."""
+    import numpy as np
+
+    if DRAWS * len(differences) <= AT_ONCE:
+        return _drawn_flips(len(differences)) @ np.asarray(differences, dtype=float)
+    rng = random.Random(0)
+    return np.fromiter((sum(d if rng.random() < 0.5 else -d for d in differences) for _ in range(DRAWS)), dtype=float, count=DRAWS)
+
+
+@lru_cache(maxsize=4)
+def _drawn_flips(count: int) -> Any:
+    """Return 20,000 drawn flips of `count` signs, +1 and -1. A report has hundreds of tests of few sizes, and drawing takes the most time."""
+    import numpy as np
+
+    rng = random.Random(0)
+    drawn = np.fromiter((rng.random() for _ in range(DRAWS * count)), dtype=float, count=DRAWS * count)
+    return np.where(drawn < 0.5, 1.0, -1.0).reshape(DRAWS, count)
 
 
 def said_p(p: float | None) -> str:

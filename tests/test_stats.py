@@ -79,6 +79,15 @@ def test_the_paired_test_of_many_pairs_is_drawn_and_never_zero() -> None:
     assert sign_flip([1.0, -1.0] * 20) == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.parametrize("count", [17, 24])
+def test_many_values_are_drawn_in_parts_with_the_same_result(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = [(7 * place % 11 - 4) / 24 for place in range(count)]
+    p, ends = sign_flip(values), bootstrap([values], draws=2000)
+    monkeypatch.setattr("rtdesk.stats.AT_ONCE", 1000)
+    assert sign_flip(values) == p
+    assert bootstrap([values], draws=2000) == pytest.approx(ends, abs=0.02)
+
+
 def test_many_tests_are_corrected_by_holm() -> None:
     assert holm([0.01, None, 0.04, 0.03]) == [0.03, None, 0.06, 0.06]
     assert holm([0.9, 0.8]) == [1.0, 1.0]
