@@ -37,6 +37,8 @@ class Gate:
     def __init__(self, *, count: int = 0, reading: bool = False) -> None:
         self.reading = reading
         """Whether the person is still at the rules."""
+        self.paused = False
+        """Whether a pause was asked for before the beginning: there is no count in it, and afterwards it begins again."""
         self.open = False
         self._count = count
         self._since: int | None = None
@@ -47,7 +49,7 @@ class Gate:
         self._now = now_ns
         if self.open:
             return False
-        if self.reading or not ready:
+        if self.reading or self.paused or not ready:
             self._since = None
             return False
         if self._since is None:
@@ -105,13 +107,19 @@ class Heat:
 
     def hold(self, still: bool) -> None:
         """Let the time of every run stand still, or go on; asking twice is asking once."""
-        if still != self.held:
-            self.held = still
+        if still == self.held:
+            return
+        self.held = still
+        if self.gate is not None and not self.gate.open:
+            self.gate.paused = still
+        else:
             self._tell("pause" if still else "resume")
 
     def step(self) -> None:
         """Let every run play one tick, and stand still then."""
         self.held = True
+        if self.gate is not None:
+            self.gate.paused = False
         self._tell("step")
 
     def _tell(self, what: str) -> None:

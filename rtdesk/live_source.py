@@ -96,8 +96,10 @@ class LiveSource:
 
     def _play(self, now: int) -> str:
         run = self._run
-        if self._table.changing or not run.begun:
+        if self._table.changing:
             return "waiting"
+        if not run.begun and not run.over:
+            return "paused" if self._heat.gate is not None and self._heat.gate.paused else "waiting"
         if run.over:
             return "ended"
         return "paused" if self._paused else "waiting" if self._holds(now) else "playing"
@@ -211,7 +213,7 @@ class LiveSource:
         """All sides of a heat are told at one instant, whichever is asked first: one clock stands still, or none."""
         self._paused = {"on": True, "off": False}.get(value, not self._paused)
         self._heat.hold(self._paused)
-        return "" if self._pace is not None or not self._paused else "pausing at the end of this tick; the run will not be comparable"
+        return "" if self._pace is not None or not self._paused or not self._run.begun else "pausing at the end of this tick; the run will not be comparable"
 
     def _key(self, value: str) -> None:
         """A key is `letter`, or `letter/1` from the second person's half of the keyboard. It comes from the thread that reads the terminal, too."""

@@ -28,6 +28,7 @@ from rtdesk.live_source import LiveSource
 from workers.config import Config, plan_episode
 from workers.live.desk import LiveRun
 from workers.simulator import simulate
+from workers.wire import START
 
 DEADLINE_S = 30.0
 
@@ -251,6 +252,48 @@ def test_a_heat_that_was_ended_while_it_counted_never_begins_and_the_next_can_be
         play.sources[0].command("restart")
         play.until("end", lambda: play.over)
         assert play.count == 2
+
+
+def test_a_pause_in_the_count_holds_it_and_a_second_one_begins_it_again() -> None:
+    with playing(level("default", "freeway", ticks=4), level("human", "freeway", ticks=4), gate=Gate(count=3), hands=[{}, {0: 0}]) as play:
+        play.until("the count", lambda: play.sources[0].status.count == 3)
+        for source in play.sources:
+            source.command("pause", "on")
+        play.poll()
+        assert [(source.status.play, source.status.count) for source in play.sources] == [("paused", 0)] * 2
+        # However much time goes by.
+        play.table.heat.poll(time.monotonic_ns() + 60_000_000_000)
+        assert play.table.heat.gate is not None
+        assert not play.table.heat.gate.open
+        for source in play.sources:
+            source.command("pause", "off")
+        now = time.monotonic_ns()
+        play.table.heat.poll(now)
+        assert [(source.status.play, source.status.count) for source in play.sources] == [("waiting", 3)] * 2
+        play.table.heat.poll(now + 3_000_000_000)
+        play.until("end", lambda: play.over)
+        assert [state.paused for state in play.states] == [False, False]
+        assert play.of(0, ev.Control) == []
+
+
+def test_what_is_said_right_after_the_word_to_begin_is_heard() -> None:
+    with playing(level("default", "freeway", ticks=40)) as play:
+        run = play.table.heat.runs[0]
+        until = time.monotonic() + DEADLINE_S
+        while not play.table.heat.ready:
+            assert time.monotonic() < until, "the run does not stand at its beginning"
+            run.poll_game()
+            run.wait(0.02)
+        os.kill(run.pids()["game"], signal.SIGSTOP)
+        try:
+            run.go(START, time.monotonic_ns())
+            run.command("bookmark", "first")
+            run.command("rate", "max")
+        finally:
+            os.kill(run.pids()["game"], signal.SIGCONT)
+        play.until("end", lambda: play.over)
+        assert [event.note for event in play.of(0, ev.Bookmark)] == ["first"]
+        assert [event.what for event in play.of(0, ev.Control)] == ["rate"]
 
 
 def test_a_referee_that_fails_is_told_and_waited_for_by_nobody() -> None:

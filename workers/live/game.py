@@ -129,17 +129,21 @@ class Driver:
     def _hold_start(self, early: list[Frame]) -> int:
         """Wait for the desk's word; returns the instant time is counted from, or 0 if it is time to go. What else the desk says goes to `early`."""
         self._emitter.control(Stand(tick=START))
-        while self._child.wait([self._desk], NAP_S):
+        begin_ns = 0
+        while not begin_ns and self._child.wait([self._desk], NAP_S):
             for frame in drain(self._desk):
                 order = read_control(frame)
-                if isinstance(order, GoAhead):
-                    return order.t_ns
-                if isinstance(order, Command) and order.what == "quit":
-                    return 0
-                # A key pressed at a board that does not move yet moves nobody later.
-                if not (isinstance(order, Command) and order.what == "key"):
+                if begin_ns:
+                    # Said after the word, and read along with it.
                     early.append(frame)
-        return 0
+                elif isinstance(order, GoAhead):
+                    begin_ns = order.t_ns
+                elif isinstance(order, Command) and order.what == "quit":
+                    return 0
+                elif not (isinstance(order, Command) and order.what == "key"):
+                    # A key pressed at a board that does not move yet moves nobody later.
+                    early.append(frame)
+        return begin_ns
 
     def _fulfil(self, conductor: Conductor, want: Want) -> None:
         began = time.monotonic_ns()
