@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rtdesk.tui.cards import BROKE_OFF, DONE, framed
-from rtdesk.tui.history import past_of, plot_rows
+from rtdesk.tui.history import past_of, plot_rows, total
 from rtdesk.tui.looks import Look
 from rtdesk.tui.result import last_keys
 from rtdesk.tui.runs import Row, Run, finish, rule
@@ -69,7 +69,8 @@ def _curves(sides: Sequence[Side], look: Look, width: int, height: int) -> list[
     """Both curves side by side on one scale."""
     each = width // len(sides)
     top = max((value for side in sides for _, value, _ in past_of(side.state, side.view).scores), default=1.0)
-    ticks = max(side.state.steps for side in sides)
+    # A plot reaches as far as its own side was to play, which one that broke off did not.
+    ticks = max(total(side.state, side.view) for side in sides)
     blocks = []
     for number, side in enumerate(sides):
         head = rule(look, "", side_name(side, number), (), f"score {side.state.score:g}", each - 2)

@@ -331,6 +331,13 @@ def test_keys_without_end_do_not_put_off_the_frame_that_shows_them() -> None:
     drive([source], script)
 
 
+def test_both_curves_have_one_axis_also_where_a_side_broke_off() -> None:
+    out = Side(fold_all(upto(EVENTS, 3, 0.5)), View(status=Status(play="ended", ticks=80), spec=games.spec("snake")))
+    rows = [plain(row) for row in match_card([out, side(EVENTS)], make_look("mono", True), 120, 30)]
+    axis = next(row for row in rows if row.count("    0 0 ") == 2).split()[1:]
+    assert axis[: len(axis) // 2] == axis[len(axis) // 2 :]
+
+
 def test_a_draw_is_called_one() -> None:
     same = side(person(), human=SNAKE, people=1)
     assert "a draw" in plain(match_card([same, same], make_look("mono"), 80, 18)[3])
