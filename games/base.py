@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import msgspec
 
-__all__ = ["BaseGame", "Board", "Entity", "Game", "GameError", "GameSpec", "Observation", "StepResult", "did_you_mean", "no_snapshot", "observed", "read_snapshot"]
+__all__ = ["BaseGame", "Board", "Entity", "Figure", "Game", "GameError", "GameSpec", "Observation", "StepResult", "Turn", "did_you_mean", "no_snapshot", "observed", "read_snapshot"]
 
 LOADS = ("easy", "medium", "hard")
 
@@ -194,6 +194,11 @@ def no_snapshot(name: str, why: object) -> GameError:
     """The error for a value that is no state of the game called `name`."""
     return GameError(f"not a snapshot of game {name!r}: {why}; give what snapshot() returned")
 
+
+Turn = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+"""A turn in a snapshot. One below 0 would have a thinker look ahead for ever, one much larger could not be recorded after a step more."""
+Figure = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
+"""Any other whole number in a snapshot that a step adds to or takes from."""
 
 SnapshotT = TypeVar("SnapshotT", bound=msgspec.Struct)
 

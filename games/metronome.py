@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from games.base import BaseGame, Board, Entity, GameSpec, Observation, StepResult, read_snapshot
+from games.base import BaseGame, Board, Entity, Figure, GameSpec, Observation, StepResult, Turn, read_snapshot
 
 __all__ = ["SPEC", "Game"]
 
@@ -40,13 +40,13 @@ class _Rest(msgspec.Struct, frozen=True):
     game: Literal["metronome"]
     load: str
     seed: int
-    score: int
+    score: Figure
     done: Literal[False]
     done_reason: None
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    turn: int
+    turn: Turn
     rest: _Rest
 
 

@@ -33,7 +33,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from games.base import BaseGame, Board, Entity, GameSpec, Observation, StepResult, no_snapshot, read_snapshot
+from games.base import BaseGame, Board, Entity, Figure, GameSpec, Observation, StepResult, Turn, no_snapshot, read_snapshot
 from games.rng import Legacy
 
 __all__ = ["SPEC", "STEP", "Game", "Level", "advance", "describe", "level", "moves", "safe_moves", "words"]
@@ -217,16 +217,16 @@ class _Rest(msgspec.Struct, frozen=True):
     game: Literal["snake"]
     load: str
     seed: int
-    score: int
+    score: Figure
     done: bool
     done_reason: Literal["dead", "cap"] | None
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    turn: int
+    turn: Turn
     dir: Literal["L", "R", "U", "D"]
     snake: list[tuple[int, int]]
-    foods: list[tuple[int, int, int, int]]
+    foods: list[tuple[int, int, Figure, Figure]]
     idx: int
     rest: _Rest
 

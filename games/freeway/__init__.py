@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from games.base import BaseGame, Board, Entity, GameSpec, Observation, StepResult, no_snapshot, read_snapshot
+from games.base import BaseGame, Board, Entity, Figure, GameSpec, Observation, StepResult, Turn, no_snapshot, read_snapshot
 from games.freeway.rules import advance, blocked, car_after, cars_after, describe, lane_after, timetable, words
 from games.freeway.traffic import (
     CAP,
@@ -100,14 +100,14 @@ class _Rest(msgspec.Struct, frozen=True):
     game: Literal["freeway"]
     load: str
     seed: int
-    score: int
+    score: Figure
     done: bool
     done_reason: Literal["goal", "cap"] | None
     level_seed: int
 
 
 class _Snapshot(msgspec.Struct, frozen=True):
-    turn: int
+    turn: Turn
     pos: int
     cars: list[Car]
     rest: _Rest

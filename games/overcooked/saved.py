@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from games.base import GameError, no_snapshot
+from games.base import GameError, Turn, no_snapshot
 from games.overcooked.kitchen import FLOOR, STEP, Cell, Kitchen
 from games.overcooked.rules import COOK_TIME, ONIONS, Object, Player
 
@@ -14,12 +14,11 @@ __all__ = ["Snapshot", "checked_objects", "checked_players"]
 
 # Far beyond what an episode draws (about 300); keeps a hostile file from making millions of outputs.
 _Draws = Annotated[int, msgspec.Meta(ge=0, le=100_000)]
-_Turn = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class _Partner(msgspec.Struct, frozen=True):
     stage: Literal[1, 2]
-    stuck: _Turn
+    stuck: Turn
     last_pos: Cell
     obj_goal: Cell | None
     put_goal: Cell | None
@@ -29,17 +28,17 @@ class _Rest(msgspec.Struct, frozen=True):
     game: Literal["overcooked"]
     load: str
     seed: int
-    score: float
+    score: Annotated[float, msgspec.Meta(ge=-(2.0**53), le=2.0**53)]
     done: bool
     done_reason: Literal["cap"] | None
-    orders: _Turn
+    orders: Turn
     draws: tuple[_Draws, _Draws]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
     """The keys of a snapshot; objects stay raw, because their arrays differ in length."""
 
-    turn: _Turn
+    turn: Turn
     players: tuple[tuple[Cell, Cell, Any], tuple[Cell, Cell, Any]]
     objects: list[Any]
     history: tuple[str, str]
