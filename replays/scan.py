@@ -64,7 +64,7 @@ class Source:
             fd = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise ReplayError(f"{self.path}: cannot be opened ({reason}); give the path of a replay (.rtr) file") from None
+            raise ReplayError(f"{self.path or repr(self.path)}: cannot be opened ({reason}); give the path of a replay (.rtr) file") from None
         self._fd = fd
         self._lock = threading.Lock()
         about = os.fstat(fd)

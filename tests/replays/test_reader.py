@@ -248,6 +248,11 @@ def test_what_is_kept_of_ticks_is_bounded_by_the_memory_they_take_and_not_by_the
         assert replay.events(0) is not first
 
 
+def test_an_empty_path_is_seen_in_its_error() -> None:
+    with pytest.raises(ReplayError, match="^'': cannot be opened"):
+        open_replay("")
+
+
 def test_text_in_another_script_is_kept_like_any_other(tmp_path: Path) -> None:
     header = ev.Episode(tick=0, game="snake", load="easy", seed=0, agent="agile")
     text = "思考" * 100_000
