@@ -249,7 +249,7 @@ def test_what_is_kept_of_ticks_is_bounded_by_the_memory_they_take_and_not_by_the
 
 
 def test_an_empty_path_is_seen_in_its_error() -> None:
-    with pytest.raises(ReplayError, match="^'': cannot be opened"):
+    with pytest.raises(ReplayError, match=r"^'': cannot be opened"):
         open_replay("")
 
 
