@@ -24,6 +24,7 @@ from rtdesk.tui.wrap import last_rows, rows_before
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.geometry import Size
     from textual.screen import Screen
 
     from rtdesk.tui.layout import Layout
@@ -61,11 +62,12 @@ class Actions:
         look_back: bool
         say: Callable[[str], None]
         set_look: Callable[[str], None]
-        arrangement: Callable[[], Layout]
         _leave: Callable[[int], None]
         _open: Callable[[str], None]
         _soon: Callable[[], None]
         _hurry: Callable[[], None]
+
+        def arrangement(self, size: Size | None = None) -> Layout: ...
 
     # Keys. An open dialog or card switches the game's keys off.
 

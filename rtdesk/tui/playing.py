@@ -20,6 +20,8 @@ from rtdesk.tui.views import Status
 if TYPE_CHECKING:
     import asyncio
 
+    from textual.geometry import Size
+
     from rtdesk.tui.layout import Layout
 
 __all__ = ["Playing"]
@@ -36,10 +38,11 @@ class Playing(MessagePump):
         _people: int
         _status: Status
         _loop: asyncio.AbstractEventLoop | None
-        arrangement: Callable[[], Layout]
         _ask: Callable[..., None]
         _hurry: Callable[[], None]
         _press: Callable[[str], None]
+
+        def arrangement(self, size: Size | None = None) -> Layout: ...
 
         @property
         def _leading(self) -> Source: ...

@@ -147,11 +147,6 @@ class ScrubApp(Typing, DeskApp):
         self._place_card(rect)
         self._parts["card"].show(rows[: rect.height])
 
-    def _place_card(self, rect: Rect) -> None:
-        if rect != self._card_rect:
-            self._card_rect = rect
-            self._lay_out()
-
     def arrangement(self, size: Size | None = None) -> Layout:
         """Return the layout; where a panel leaves half of the streams to be seen, they are wrapped for that half."""
         layout = super().arrangement(size)
