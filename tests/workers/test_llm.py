@@ -33,6 +33,7 @@ REPOSITORY = Path(__file__).parents[2]
 PLANNER = "{game}. Actions: {actions}.\n{observation}\n{memory}\nIt is turn {turn}. Think about the next turns.\n"
 REACTOR = "{game}. Actions: {actions}.\n{observation}\n{guidance}\nIt is turn {turn}. Answer with one action as \\boxed{X}.\n"
 GRAMMAR = 'root ::= "\\\\boxed{" [LRUD] "}"'
+ENDLESS = "root ::= [a-z ] root"
 STORY = "Tell a very long story about a snake."
 
 
@@ -65,11 +66,13 @@ def backend(server: str) -> Iterator[Backend]:
 
 @pytest.fixture
 def home(server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home whose settings know the server by two names: `tiny`, and `letters`, which can say nothing but a legal answer; and short prompts."""
+    """A home whose settings know the server by three names, and short prompts: `tiny`, `letters`, which can say nothing but a legal answer, and
+    `rambler`, which can neither box anything nor end."""
     settings = tmp_path / "rtdesk"
     settings.mkdir()
     (settings / "config.toml").write_text(
         f'[providers.tiny]\nurl = "{server}"\n\n[providers.letters]\nurl = "{server}"\n[providers.letters.parameters]\ngrammar = \'{GRAMMAR}\'\n'
+        f'\n[providers.rambler]\nurl = "{server}"\n[providers.rambler.parameters]\ngrammar = "{ENDLESS}"\n'
     )
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     prompts = tmp_path / "prompts"
@@ -198,9 +201,7 @@ def test_planner_and_reactor_think_at_the_same_time(home: Path) -> None:
 
 
 def test_a_reactor_that_rambles_is_asked_for_its_answer(home: Path) -> None:
-    # Nothing in the prompt speaks of a box: that the model ever answers by itself inside 56 tokens is out of the question.
-    (home / "prompts" / "reactor.txt").write_text(f"{STORY}\n{{observation}}\n{{guidance}}\n")
-    events = play(home, reactor="tiny/m", tick_budget=96, reactive_budget=64, force_answer=True, ticks=2, seed=3)
+    events = play(home, reactor="rambler/m", tick_budget=96, reactive_budget=64, force_answer=True, ticks=2, seed=3)
     assert of(events, ev.Fault) == []
     asked = [answer for answer in of(events, ev.Answer, stream="reactor") if answer.forced]
     assert asked
