@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from games.base import Board, GameError, Observation, StepResult
+from games.nesting import nests_deeper
 
 __all__ = ["LARGEST", "guarded"]
 
@@ -30,6 +31,8 @@ _RETURNS: dict[str, type | None] = {
 """Methods of a game and what each returns; None where that does not matter."""
 LARGEST = 200
 """Columns and rows of a board; no terminal shows more, and drawing takes time and memory by the cell."""
+DEEPEST = 60
+"""Levels a snapshot or a view may nest; a replay takes 64, and a keyframe has some around a snapshot."""
 _decoder = msgspec.msgpack.Decoder(dict[str, Any])
 
 
@@ -91,7 +94,9 @@ def _undrawable(board: Board) -> str | None:
 def _unwritable(value: Any, what: str) -> str | None:
     """Return why `value` could not be written into a replay and read again, or None."""
     try:
-        _decoder.decode(msgspec.msgpack.encode(value))
+        # In this order: what holds itself ends here, and would go on for ever there.
+        if nests_deeper(_decoder.decode(msgspec.msgpack.encode(value)), DEEPEST):
+            return f"gave {what} that no replay can hold: it nests by more than {DEEPEST} levels"
     except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
         return f"gave {what} that no replay can hold: {error} (plain dicts with string keys, lists, numbers and strings can be held)"
     return None

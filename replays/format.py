@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from games.nesting import nests_deeper
+
 __all__ = [
     "CODEC_RAW",
     "CODEC_ZLIB",
@@ -286,22 +288,6 @@ _SHAPE = (
 _SIZED = frozenset((0xC4, 0xC5, 0xC6, 0xC7, 0xC8, 0xC9, 0xD9, 0xDA, 0xDB))
 
 
-_NESTING = frozenset((dict, list, tuple))
-
-
 def too_deep(value: Any) -> bool:
-    """Return whether lists and dicts nest in `value` by more than MAX_DEPTH levels.
-
-    Without this, what one stack could decode another, called from deeper down, could not encode again.
-    """
-    level = [value] if type(value) in _NESTING else []
-    for _ in range(MAX_DEPTH + 1):
-        inside: list[Any] = []
-        for outer in level:
-            for inner in outer.values() if type(outer) is dict else outer:
-                if type(inner) in _NESTING:
-                    inside.append(inner)
-        if not inside:
-            return False
-        level = inside
-    return True
+    """Return whether lists and dicts nest in `value` by more than MAX_DEPTH levels."""
+    return nests_deeper(value, MAX_DEPTH)

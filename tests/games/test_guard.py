@@ -81,9 +81,9 @@ def test_a_value_of_another_kind_is_refused_where_it_comes_from(tmp_path: Path, 
         getattr(make(written(tmp_path, f"def {method}(self, *any): return {value}")), method)(*CALLS[method])
 
 
-@pytest.mark.parametrize("view", ["{1: 2}", "[]", "{'x': object()}", "{'x': 1 << 70}", "{'x': '\\ud800'}", "nest()"])
+@pytest.mark.parametrize("view", ["{1: 2}", "[]", "{'x': object()}", "{'x': 1 << 70}", "{'x': '\\ud800'}", "nest(5000)", "nest(61)"])
 def test_what_no_replay_could_hold_is_refused_where_it_comes_from(tmp_path: Path, view: str) -> None:
-    nest = "nest = lambda: __import__('functools').reduce(lambda inside, _: {'a': inside}, range(5000), {})"
+    nest = "nest = lambda levels: __import__('functools').reduce(lambda inside, _: {'a': inside}, range(levels), {})"
     for line in (f"seen = {view}", f"def snapshot(self): return {view}"):
         folder = tmp_path / line[:4].strip()
         folder.mkdir()
