@@ -21,7 +21,7 @@ __all__ = ["Game", "GameError", "GameSpec", "make", "names", "spec"]
 
 GROUP = "rtdesk.games"
 # Modules of this folder that are no games.
-_TOOLS = frozenset({"base", "check", "loading", "rng"})
+_TOOLS = frozenset({"base", "check", "loading", "nesting", "rng"})
 # A game for measuring, found by its name but not offered: nobody plays it.
 _UNLISTED = frozenset({"metronome"})
 
