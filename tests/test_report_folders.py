@@ -18,6 +18,7 @@ from bench_kit import cell, lay, report, row, rows_of
 
 from rtdesk.bench.rows import encode_row
 from rtdesk.cli import run
+from rtdesk.report.data import _from_replays
 
 # Folders.
 
@@ -47,6 +48,10 @@ def test_replays_alone_tell_the_same(played: Path, capsys: pytest.CaptureFixture
     assert alone["tests"] == whole["tests"]
     assert alone["tokens"] == whole["tokens"]
     assert alone["episodes"]["planned"] is None
+    # A row made from a recording says what a row of the bench says of itself.
+    _, made = _from_replays(played / "replays", [])
+    kept = {one["key"]: (one["design"], one["thinkers"]) for one in rows_of(played)}
+    assert {one.key: (one.design, one.thinkers) for one in made} == kept
 
 
 def test_the_text_has_every_table(played: Path, capsys: pytest.CaptureFixture[str]) -> None:

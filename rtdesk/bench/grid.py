@@ -28,7 +28,7 @@ from workers.episode import make_game, make_header
 from workers.errors import ConfigError
 from workers.plugins import unknown
 
-__all__ = ["AGENTS", "FIRST_SEED", "GAME_OPTIONS", "LOADS", "PRESETS", "REACTIVE_BUDGETS", "TICK_BUDGETS", "Asked", "Cell", "Job", "Plan", "digest", "make_cell", "make_plan", "parse_seeds", "seeds_of"]
+__all__ = ["AGENTS", "FIRST_SEED", "GAME_OPTIONS", "LOADS", "PRESETS", "REACTIVE_BUDGETS", "TICK_BUDGETS", "Asked", "Cell", "Job", "Plan", "digest", "make_cell", "make_plan", "parse_seeds", "row_of", "seeds_of"]
 
 LOADS = ("easy", "medium", "hard")
 AGENTS = ("reactive", "planning", "agile")
@@ -137,11 +137,10 @@ class Plan(msgspec.Struct, kw_only=True):
         return out
 
 
-def job_of(cell: Cell, config: Config, seed: int, sample: int) -> Job:
-    """Return one episode of a cell."""
-    key = key_of(cell.config, seed, sample)
-    row = Row(
-        key=key,
+def row_of(cell: Cell, seed: int, sample: int) -> Row:
+    """Return the row of one episode of a cell, with nothing told of how it went."""
+    return Row(
+        key=key_of(cell.config, seed, sample),
         config=cell.config,
         game=cell.game,
         load=cell.load,
@@ -153,9 +152,14 @@ def job_of(cell: Cell, config: Config, seed: int, sample: int) -> Job:
         design=cell.design,
         thinkers=cell.thinkers,
     )
+
+
+def job_of(cell: Cell, config: Config, seed: int, sample: int) -> Job:
+    """Return one episode of a cell."""
+    row = row_of(cell, seed, sample)
     words = [cell.game.rpartition("/")[2].removesuffix(".py"), cell.load, f"s{seed}", cell.agent, cell.tick_budget, cell.reactive_budget or 0, cell.config[:8]]
     name = "-".join(re.sub(r"[^A-Za-z0-9_=]+", "_", str(word)).strip("_")[:60] for word in words) + (f"-k{sample}" if sample else "")
-    bench = {"key": key, "config": cell.config, "agent": cell.agent, "design": cell.design, "sample": sample}
+    bench = {"key": row.key, "config": cell.config, "agent": cell.agent, "design": cell.design, "sample": sample}
     return Job(config=msgspec.structs.replace(config, seed=seed), row=row, replay=f"{name}.rtr", model=cell.model, bench=bench)
 
 

@@ -21,8 +21,8 @@ from replays import events as ev
 from replays.errors import ReplayError
 from replays.reader import open_replay
 from rtdesk.bench.folder import PLAN, ROWS, read_folder
-from rtdesk.bench.grid import GAME_OPTIONS, Cell, digest
-from rtdesk.bench.rows import Row, Tally, accept, key_of
+from rtdesk.bench.grid import GAME_OPTIONS, Cell, digest, row_of
+from rtdesk.bench.rows import Row, Tally, accept
 from workers.errors import ConfigError
 
 __all__ = ["Data", "Group", "gather"]
@@ -230,19 +230,8 @@ def _from_replays(folder: Path, notes: list[str]) -> tuple[list[Cell], list[Row]
         cell, sample = _cell_of(header)
         held = cells.setdefault(cell.config, cell)
         cells[cell.config] = msgspec.structs.replace(held, seeds=sorted({*held.seeds, header.seed}), samples=max(held.samples, sample + 1))
-        row = Row(
-            key=key_of(cell.config, header.seed, sample),
-            config=cell.config,
-            game=cell.game,
-            load=cell.load,
-            agent=cell.agent,
-            tick_budget=cell.tick_budget,
-            reactive_budget=cell.reactive_budget,
-            seed=header.seed,
-            sample=sample,
-            replay=path.relative_to(folder).as_posix(),
-        )
-        rows.append(msgspec.structs.replace(row, **tally.fields()))
+        row = row_of(cell, header.seed, sample)
+        rows.append(msgspec.structs.replace(row, replay=path.relative_to(folder).as_posix(), **tally.fields()))
     return list(cells.values()), rows
 
 
